@@ -1,0 +1,39 @@
+# How this project's targets are made: warnings, sanitizers, and tests that ctest knows by case.
+
+add_library(once_flags INTERFACE)
+target_compile_options(once_flags INTERFACE -Wall -Wextra -Wpedantic -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # Designated initialisers that rely on defaults are the style here, not an omission.
+  target_compile_options(once_flags INTERFACE -Wthread-safety -Wno-missing-field-initializers
+                                              -Wno-missing-designated-field-initializers)
+else()
+  target_compile_options(once_flags INTERFACE -Wno-missing-field-initializers)
+endif()
+if(ONCE_SANITIZE)
+  add_compile_options(-fsanitize=${ONCE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${ONCE_SANITIZE})
+  if(ONCE_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-Wno-tsan)
+  endif()
+endif()
+
+# once_library(NAME SOURCE...): a library of the installed package, once::NAME.
+function(once_library name)
+  add_library(once_${name} STATIC ${ARGN})
+  add_library(once::${name} ALIAS once_${name})
+  set_target_properties(once_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(once_${name} PUBLIC cxx_std_23)
+  target_include_directories(once_${name}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+    PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(once_${name} PRIVATE $<BUILD_INTERFACE:once_flags>)
+endfunction()
+
+# once_test(NAME [LIBRARIES ...] SOURCES ...): one program; each case is a test of ctest.
+function(once_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE once_flags once::core ${arg_LIBRARIES} GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+endfunction()

@@ -1,0 +1,35 @@
+// Where versions, jitter and ids come from. Injected, so that a simulation repeats itself.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "once/item.h"
+
+namespace once {
+
+// Safe to share between threads.
+class Entropy {
+ public:
+  explicit Entropy(std::uint64_t seed);
+
+  // Well-mixed 64 bits.
+  std::uint64_t random();
+
+  // Evenly spread in [0, bound]; 0 when bound is not positive.
+  Duration random_below(Duration bound);
+
+  // Never the same twice; counts up from a random start, so two processes meet only if their
+  // starts in 2^64 lie closer together than the number of versions they make.
+  Version version();
+
+ private:
+  const std::uint64_t seed_;
+  std::atomic<std::uint64_t> drawn_ = 0;
+  std::atomic<std::uint64_t> next_version_;
+};
+
+// Seeded by the operating system once per process.
+Entropy& system_entropy();
+
+}  // namespace once

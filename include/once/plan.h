@@ -1,0 +1,93 @@
+// A plan is an operation as a coroutine that performs nothing itself. It asks for one step at a
+// time (get, scan, commit, change, pause) and ends with an answer; a driver performs the steps.
+// The same plan therefore runs blocking, in batches, and under the simulator.
+//
+//   Plan<std::int64_t> next_number(Key key) {
+//     Write one = add(key, 1);
+//     const CommitOutcome outcome = co_await commit(one);
+//     co_return *std::get<Committed>(outcome).numbers[0];
+//   }
+//
+// A step or an awaited plan that fails ends the plan with that error; `co_await attempt(...)` gives
+// the Result instead. `co_return failure(...)` ends with an error. A plan does not throw.
+//
+// A plan has no clock, no randomness and no threads of its own: `co_await store_now()`,
+// `store_limits()`, `fresh_version()` and `random_number()` are answered at once by the driver.
+//
+// What a step refers to (keys, writes, a change) must stay alive until it is answered: name it in
+// the plan, do not pass a temporary. Arguments of a plan are taken by value for the same reason.
+#pragma once
+
+#include <coroutine>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "once/change.h"
+#include "once/detail/plan_promise.h"
+#include "once/store.h"
+
+namespace once {
+
+// The one who holds a Plan owns the coroutine; destroying it at any step abandons the operation
+// there, as a crash would.
+template <class T>
+class [[nodiscard]] Plan {
+ public:
+  using promise_type = detail::Promise<T>;
+  using Answer = T;
+
+  Plan(Plan&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Plan& operator=(Plan&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Plan() {
+    if (handle_) handle_.destroy();
+  }
+
+ private:
+  friend promise_type;
+  friend class detail::PlanAccess;
+  explicit Plan(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+
+  std::coroutine_handle<promise_type> handle_;
+};
+
+// The steps. Each is awaited at once, inside a plan.
+
+inline detail::StepOf<detail::GetStep> get(std::span<const Key> keys) { return {{.keys = keys}}; }
+inline detail::StepOf<detail::GetOneStep> get(const Key& key) { return {{.key = &key}}; }
+
+inline detail::StepOf<detail::ScanStep> scan(const ScanRequest& request) {
+  return {{.request = &request}};
+}
+
+// Writes without a version are given a fresh one, in place: the plan knows it whatever the answer.
+inline detail::StepOf<detail::CommitStep> commit(std::span<Write> writes) {
+  return {{.writes = writes}};
+}
+inline detail::StepOf<detail::CommitStep> commit(Write& write) { return {{.writes = {&write, 1}}}; }
+
+// One attempt at a read-modify-write, merged with others that wait on the same key where the
+// driver can. See change.h.
+Plan<ChangeOutcome> change(Change& wanted);
+
+inline detail::StepOf<detail::PauseStep> pause(Duration length) { return {{.length = length}}; }
+
+// The step's or the plan's Result, errors included, in place of ending here.
+template <class S>
+detail::Attempted<S> attempt(detail::StepOf<S> step) {
+  return {std::move(step)};
+}
+template <class T>
+detail::AttemptedPlan<T> attempt(Plan<T> plan) {
+  return {std::move(plan)};
+}
+
+inline detail::StoreNow store_now() { return {}; }
+inline detail::StoreLimits store_limits() { return {}; }  // A pointer, good for the plan's life.
+inline detail::FreshVersion fresh_version() { return {}; }
+inline detail::RandomNumber random_number() { return {}; }
+
+}  // namespace once

@@ -1,0 +1,46 @@
+#include "once/entropy.h"
+
+#include <random>
+
+namespace once {
+namespace {
+
+// splitmix64: a bijection that spreads consecutive inputs over all 64 bits.
+std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+std::uint64_t seed_from_system() {
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32) ^ device();
+}
+
+}  // namespace
+
+Entropy::Entropy(std::uint64_t seed)
+    : seed_(mixed(seed)), next_version_(mixed(~seed)) {}
+
+std::uint64_t Entropy::random() {
+  return mixed(seed_ + drawn_.fetch_add(1, std::memory_order_relaxed));
+}
+
+Duration Entropy::random_below(Duration bound) {
+  if (bound.count() <= 0) return Duration::zero();
+  return Duration(static_cast<std::int64_t>(
+      random() % (static_cast<std::uint64_t>(bound.count()) + 1)));
+}
+
+Version Entropy::version() {
+  const std::uint64_t number = next_version_.fetch_add(1, std::memory_order_relaxed);
+  return number != 0 ? Version{number} : version();
+}
+
+Entropy& system_entropy() {
+  static Entropy entropy(seed_from_system());
+  return entropy;
+}
+
+}  // namespace once

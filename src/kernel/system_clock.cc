@@ -1,0 +1,47 @@
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "once/time.h"
+
+namespace once {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+// How far store time runs ahead of the steady clock only ever grows: it follows the wall clock
+// forward, and when that is set back it goes on at the steady clock's pace.
+class SystemClock final : public Clock {
+ public:
+  Time now() override {
+    const auto steady = Steady::now().time_since_epoch();
+    const auto wall = std::chrono::system_clock::now().time_since_epoch();
+    const std::int64_t lead = (wall - steady).count();
+    std::int64_t largest = lead_.load(std::memory_order_relaxed);
+    while (lead > largest && !lead_.compare_exchange_weak(largest, lead)) {
+    }
+    return std::chrono::floor<Duration>(
+        std::chrono::sys_time<Steady::duration>(steady + Steady::duration(std::max(lead, largest))));
+  }
+
+  void sleep(Duration length) override { std::this_thread::sleep_for(length); }
+
+  void wait(std::condition_variable& signal, std::unique_lock<std::mutex>& lock,
+            Time until) override {
+    // A day at most, since an unbounded time overflows the steady clock's.
+    const Duration length = std::min<Duration>(until - now(), std::chrono::hours(24));
+    if (length.count() > 0) signal.wait_for(lock, length);
+  }
+
+ private:
+  std::atomic<std::int64_t> lead_ = std::numeric_limits<std::int64_t>::min();
+};
+
+}  // namespace
+
+Clock& system_clock() {
+  static SystemClock clock;
+  return clock;
+}
+
+}  // namespace once
