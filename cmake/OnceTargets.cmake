@@ -1,4 +1,5 @@
-# How this project's targets are made: warnings, sanitizers, and tests that ctest knows by case.
+# How this project's targets are made: warnings, sanitizers, tests that ctest knows by case, and
+# libraries that are installed as components of the CMake package.
 
 add_library(once_flags INTERFACE)
 target_compile_options(once_flags INTERFACE -Wall -Wextra -Wpedantic -Werror)
@@ -17,16 +18,31 @@ if(ONCE_SANITIZE)
   endif()
 endif()
 
-# once_library(NAME SOURCE...): a library of the installed package, once::NAME.
+# once_tidy(TARGET): clang-tidy beside the compiler, so that only what changed is looked at again.
+if(ONCE_TIDY)
+  find_program(ONCE_CLANG_TIDY clang-tidy-19 REQUIRED)
+endif()
+function(once_tidy target)
+  if(ONCE_TIDY)
+    set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "${ONCE_CLANG_TIDY};--quiet")
+  endif()
+endfunction()
+
+# once_library(NAME SOURCE...): a library of the installed package: once::NAME, its own component.
+# A component other than core has one public header, once/NAME_store.h, and a file
+# cmake/once-NAME-dependencies.cmake that finds what a user of the static library must link.
 function(once_library name)
   add_library(once_${name} STATIC ${ARGN})
   add_library(once::${name} ALIAS once_${name})
   set_target_properties(once_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(once_${name} PUBLIC cxx_std_23)
   target_include_directories(once_${name}
-    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(once_${name} PRIVATE $<BUILD_INTERFACE:once_flags>)
+  once_tidy(once_${name})
+  once_install_component(${name})
 endfunction()
 
 # once_test(NAME [LIBRARIES ...] SOURCES ...): one program; each case is a test of ctest.
@@ -35,5 +51,5 @@ function(once_test name)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE once_flags once::core ${arg_LIBRARIES} GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
 endfunction()

@@ -47,7 +47,9 @@ class ManualClock final : public Clock {
     }
     for (const Waiter& waiter : waiting) {
       // Taken so that a waiter between its check and its sleep cannot miss the signal.
-      { const std::lock_guard lock(*waiter.mutex); }
+      {
+        const std::lock_guard lock(*waiter.mutex);
+      }
       waiter.signal->notify_all();
     }
   }

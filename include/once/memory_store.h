@@ -18,9 +18,9 @@ struct MemoryOptions {
 };
 
 struct MemoryUsage {
-  std::size_t items = 0;          // Expired ones included until they are swept.
-  std::size_t bytes = 0;          // Held for items, overhead included.
-  std::uint64_t evicted = 0;      // Items that made way since the start.
+  std::size_t items = 0;      // Expired ones included until they are swept.
+  std::size_t bytes = 0;      // Held for items, overhead included.
+  std::uint64_t evicted = 0;  // Items that made way since the start.
 };
 
 class MemoryStore : public Store {

@@ -1,5 +1,5 @@
 // A plan is an operation as a coroutine that performs nothing itself. It asks for one step at a
-// time (get, scan, commit, change, pause) and ends with an answer; a driver performs the steps.
+// time (get, scan, commit, pause, ...) and ends with an answer; a driver performs the steps.
 // The same plan therefore runs blocking, in batches, and under the simulator.
 //
 //   Plan<std::int64_t> next_number(Key key) {
@@ -63,11 +63,21 @@ inline detail::StepOf<detail::ScanStep> scan(const ScanRequest& request) {
   return {{.request = &request}};
 }
 
+inline detail::StepOf<detail::ListStep> list(const ListRequest& request) {
+  return {{.request = &request}};
+}
+
 // Writes without a version are given a fresh one, in place: the plan knows it whatever the answer.
 inline detail::StepOf<detail::CommitStep> commit(std::span<Write> writes) {
   return {{.writes = writes}};
 }
 inline detail::StepOf<detail::CommitStep> commit(Write& write) { return {{.writes = {&write, 1}}}; }
+
+// Independent commits in one engine round, as if one by one: an answer for each.
+inline detail::StepOf<detail::CommitEachStep> commit_each(
+    std::span<const std::span<Write>> transactions) {
+  return {{.transactions = transactions}};
+}
 
 // One attempt at a read-modify-write, merged with others that wait on the same key where the
 // driver can. See change.h.

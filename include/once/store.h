@@ -38,8 +38,8 @@ struct ScanRequest {
   std::int64_t first = 0;
   std::int64_t last = std::numeric_limits<std::int64_t>::max();
   Direction direction = Direction::ascending;
-  std::size_t limit = 1'000;             // At most so many items, from 1 to kMaxPage,
-  std::size_t max_bytes = 4U << 20;      // and about so many bytes of values, but at least one item.
+  std::size_t limit = 1'000;         // At most so many items, from 1 to kMaxPage,
+  std::size_t max_bytes = 4U << 20;  // and about so many bytes of values, but at least one item.
 };
 
 struct Entry {

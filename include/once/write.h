@@ -48,9 +48,9 @@ struct Write {
   Kind kind = Kind::put;
   Guard guard;
   Key key;
-  Value value;            // put, add, raise.
-  Time expiry = kNever;   // put, add, raise: the item's expiry from now on.
-  Version version;        // put, add, raise: of the item once written. Drivers fill it in.
+  Value value;           // put, add, raise.
+  Time expiry = kNever;  // put, add, raise: the item's expiry from now on.
+  Version version;       // put, add, raise: of the item once written. Drivers fill it in.
 };
 
 Write put(Key key, Value value, Guard guard, Time expiry = kNever);

@@ -1,0 +1,179 @@
+#include "kernel/change.h"
+
+#include <algorithm>
+#include <string>
+
+namespace once {
+namespace detail {
+namespace {
+
+// Changes to one key, applied one after the other to what was read there.
+class Group {
+ public:
+  Group(std::vector<ChangeStep*> members, const Limits& limits)
+      : members_(std::move(members)), limits_(limits) {}
+
+  const Key& key() const { return members_.front()->change->key; }
+  bool empty() const { return members_.empty(); }
+  bool alone() const { return members_.size() == 1; }
+  const std::vector<ChangeStep*>& members() const { return members_; }
+
+  // Applies every change to `standing`, each to the result of those before it. A change that fails
+  // leaves no trace for the next.
+  void apply(const std::optional<Item>& standing, Version version) {
+    before_ = standing ? standing->version : Version{};
+    after_ = standing;
+    version_ = version;
+    writers_.clear();
+    answers_.clear();
+    for (ChangeStep* member : members_) {
+      answers_.push_back(apply_one(*member));
+    }
+  }
+
+  bool writes_nothing() const { return writers_.empty(); }
+
+  // The group's one commit: first the key itself, then what each change adds.
+  std::vector<Write> writes() const {
+    std::vector<Write> all = {key_write()};
+    for (const ChangeStep* writer : writers_) {
+      all.insert(all.end(), writer->change->also.begin(), writer->change->also.end());
+    }
+    return all;
+  }
+
+  // What was written, or what stood there all along, is everyone's answer.
+  void answer_all() {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (answers_[i]) {
+        members_[i]->answer = Changed{after_};
+      } else {
+        members_[i]->answer = std::unexpected(std::move(answers_[i].error()));
+      }
+    }
+  }
+
+  void answer_all(const Result<ChangeOutcome>& answer) {
+    for (ChangeStep* member : members_) member->answer = answer;
+  }
+
+  // The guard of an added write did not hold: its change has its answer and leaves the group.
+  void drop_loser(Lost lost) {
+    --lost.write;
+    for (ChangeStep* writer : writers_) {
+      const std::size_t added = writer->change->also.size();
+      if (lost.write < added) {
+        writer->answer = std::move(lost);
+        std::erase(members_, writer);
+        return;
+      }
+      lost.write -= added;
+    }
+  }
+
+ private:
+  Result<void> apply_one(ChangeStep& member) {
+    Result<Edit> edit = member.change->apply(after_);
+    if (!edit) return std::unexpected(std::move(edit.error()));
+    if (std::holds_alternative<Keep>(*edit)) return {};
+    if (auto* replace = std::get_if<Replace>(&*edit)) {
+      const Bytes* bytes = std::get_if<Bytes>(&replace->value);
+      if (bytes != nullptr && bytes->size() > limits_.value_bytes) {
+        return failure(ErrorCode::invalid, "value would be longer than " +
+                                               std::to_string(limits_.value_bytes) + " bytes");
+      }
+      after_ = Item{std::move(replace->value), version_, replace->expiry};
+    } else {
+      after_.reset();
+    }
+    writers_.push_back(&member);
+    return {};
+  }
+
+  Write key_write() const {
+    const Guard guard = before_ ? unchanged(before_) : absent();
+    if (!after_) return before_ ? erase(key(), guard) : check(key(), guard);
+    Write write = put(key(), after_->value, guard, after_->expiry);
+    write.version = version_;
+    return write;
+  }
+
+  std::vector<ChangeStep*> members_;
+  const Limits& limits_;
+
+  Version before_;
+  Version version_;
+  std::optional<Item> after_;
+  std::vector<ChangeStep*> writers_;   // Members whose change is in `after_`.
+  std::vector<Result<void>> answers_;  // One a member: its own error, if it has one.
+};
+
+// Whether the request itself was at fault, so that one member may have spoiled it for the rest.
+bool at_fault(ErrorCode code) {
+  return code == ErrorCode::invalid || code == ErrorCode::unsupported;
+}
+
+Plan<std::monostate> perform_each(std::vector<ChangeStep*> members) {
+  for (ChangeStep* member : members) {
+    std::vector<ChangeStep*> alone = {member};
+    co_await perform_changes(std::move(alone));
+  }
+  co_return std::monostate{};
+}
+
+}  // namespace
+
+Plan<std::monostate> perform_changes(std::vector<ChangeStep*> members) {
+  const Limits* limits = co_await store_limits();
+  Group group(std::move(members), *limits);
+  while (!group.empty()) {
+    const Result<std::optional<Item>> standing = co_await attempt(get(group.key()));
+    if (!standing) {
+      group.answer_all(std::unexpected(standing.error()));
+      break;
+    }
+    const Version version = co_await fresh_version();
+    group.apply(*standing, version);
+    if (group.writes_nothing()) {
+      group.answer_all();
+      break;
+    }
+    std::vector<Write> writes = group.writes();
+    Result<CommitOutcome> outcome = co_await attempt(commit(writes));
+    if (!outcome) {
+      if (at_fault(outcome.error().code) && !group.alone()) {
+        co_await perform_each(group.members());
+      } else {
+        group.answer_all(std::unexpected(outcome.error()));
+      }
+      break;
+    }
+    if (committed(*outcome)) {
+      group.answer_all();
+      break;
+    }
+    Lost& lost = std::get<Lost>(*outcome);
+    if (lost.write == 0) {
+      group.answer_all(Overtaken{});
+      break;
+    }
+    group.drop_loser(std::move(lost));
+  }
+  co_return std::monostate{};
+}
+
+}  // namespace detail
+
+Plan<ChangeOutcome> change(Change& wanted) {
+  detail::ChangeStep step{.change = &wanted};
+  const bool combines = co_await detail::Combines{};
+  if (combines) {
+    detail::StepOf<detail::ChangeStep> merged{step};
+    co_return co_await std::move(merged);
+  }
+  std::vector<detail::ChangeStep*> alone = {&step};
+  co_await detail::perform_changes(std::move(alone));
+  co_return std::move(step.answer);
+}
+
+}  // namespace once

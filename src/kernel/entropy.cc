@@ -20,8 +20,7 @@ std::uint64_t seed_from_system() {
 
 }  // namespace
 
-Entropy::Entropy(std::uint64_t seed)
-    : seed_(mixed(seed)), next_version_(mixed(~seed)) {}
+Entropy::Entropy(std::uint64_t seed) : seed_(mixed(seed)), next_version_(mixed(~seed)) {}
 
 std::uint64_t Entropy::random() {
   return mixed(seed_ + drawn_.fetch_add(1, std::memory_order_relaxed));
@@ -29,8 +28,8 @@ std::uint64_t Entropy::random() {
 
 Duration Entropy::random_below(Duration bound) {
   if (bound.count() <= 0) return Duration::zero();
-  return Duration(static_cast<std::int64_t>(
-      random() % (static_cast<std::uint64_t>(bound.count()) + 1)));
+  return Duration(
+      static_cast<std::int64_t>(random() % (static_cast<std::uint64_t>(bound.count()) + 1)));
 }
 
 Version Entropy::version() {

@@ -14,8 +14,8 @@ using Checked = Result<void>;
 Checked check_partition(const Partition& partition, const Limits& limits) {
   if (partition.home.empty()) return failure(ErrorCode::invalid, "a key needs a home");
   if (partition.home.size() + partition.part.size() > limits.partition_bytes) {
-    return failure(ErrorCode::invalid, "key is longer than " +
-                                           std::to_string(limits.partition_bytes) + " bytes");
+    return failure(ErrorCode::invalid,
+                   "key is longer than " + std::to_string(limits.partition_bytes) + " bytes");
   }
   return {};
 }
@@ -58,8 +58,8 @@ Checked check_no_key_twice(Transaction writes) {
   keys.reserve(writes.size());
   for (const Write& write : writes) keys.emplace_back(write.key);
   std::ranges::sort(keys, [](const Key& a, const Key& b) { return a < b; });
-  const auto twice = std::ranges::adjacent_find(
-      keys, [](const Key& a, const Key& b) { return a == b; });
+  const auto twice =
+      std::ranges::adjacent_find(keys, [](const Key& a, const Key& b) { return a == b; });
   if (twice == keys.end()) return {};
   return failure(ErrorCode::invalid, "a key twice in one commit: " + to_text(*twice));
 }
@@ -77,10 +77,9 @@ Checked check_one_home(Transaction writes) {
 Checked check_transaction(Transaction writes, const Limits& limits) {
   if (writes.empty()) return failure(ErrorCode::invalid, "a commit without writes");
   if (writes.size() > limits.writes_per_commit) {
-    return failure(ErrorCode::unsupported, "this store takes " +
-                                               std::to_string(limits.writes_per_commit) +
-                                               " writes in a commit, not " +
-                                               std::to_string(writes.size()));
+    return failure(ErrorCode::unsupported,
+                   "this store takes " + std::to_string(limits.writes_per_commit) +
+                       " writes in a commit, not " + std::to_string(writes.size()));
   }
   for (const Write& write : writes) {
     if (Checked ok = check_key(write.key, limits); !ok) return ok;
@@ -116,8 +115,8 @@ Checked check_scan(const ScanRequest& request, const Limits& limits) {
 Result<std::vector<std::optional<Item>>> Store::get(std::span<const Key> keys) {
   if (keys.empty()) return {};
   if (keys.size() > limits().keys_per_get) {
-    return failure(ErrorCode::invalid, "at most " + std::to_string(limits().keys_per_get) +
-                                           " keys in one get");
+    return failure(ErrorCode::invalid,
+                   "at most " + std::to_string(limits().keys_per_get) + " keys in one get");
   }
   for (const Key& key : keys) {
     if (Checked ok = check_key(key, limits()); !ok) return std::unexpected(ok.error());

@@ -20,8 +20,8 @@ class SystemClock final : public Clock {
     std::int64_t largest = lead_.load(std::memory_order_relaxed);
     while (lead > largest && !lead_.compare_exchange_weak(largest, lead)) {
     }
-    return std::chrono::floor<Duration>(
-        std::chrono::sys_time<Steady::duration>(steady + Steady::duration(std::max(lead, largest))));
+    return std::chrono::floor<Duration>(std::chrono::sys_time<Steady::duration>(
+        steady + Steady::duration(std::max(lead, largest))));
   }
 
   void sleep(Duration length) override { std::this_thread::sleep_for(length); }

@@ -38,9 +38,17 @@ struct ScanStep {
   const ScanRequest* request = nullptr;
   Result<ScanPage> answer;
 };
+struct ListStep {
+  const ListRequest* request = nullptr;
+  Result<ListPage> answer;
+};
 struct CommitStep {
   std::span<Write> writes;
   Result<CommitOutcome> answer;
+};
+struct CommitEachStep {
+  std::span<const std::span<Write>> transactions;
+  Result<std::vector<Result<CommitOutcome>>> answer;
 };
 struct ChangeStep {
   Change* change = nullptr;
@@ -51,8 +59,8 @@ struct PauseStep {
   Result<std::monostate> answer;
 };
 
-using Step = std::variant<std::monostate, GetStep*, GetOneStep*, ScanStep*, CommitStep*,
-                          ChangeStep*, PauseStep*>;
+using Step = std::variant<std::monostate, GetStep*, GetOneStep*, ScanStep*, ListStep*, CommitStep*,
+                          CommitEachStep*, ChangeStep*, PauseStep*>;
 
 class PromiseBase;
 
@@ -67,7 +75,7 @@ class PlanState {
 
   const Limits& limits;
   Entropy& entropy;
-  bool combines = false;       // The driver takes ChangeSteps and merges them.
+  bool combines = false;        // The driver takes ChangeSteps and merges them.
   PromiseBase* leaf = nullptr;  // Null before the start and after the end.
   Step step;                    // What the leaf waits for.
   bool step_strict = false;     // The step's error ends the leaf.

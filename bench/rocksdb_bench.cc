@@ -1,0 +1,202 @@
+// The rocksdb store against a bare RocksDB loop: get each key, then one batch, with the same
+// options, the same values and the same durability.
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <rocksdb/write_batch.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "bench/claims.h"
+#include "bench/harness.h"
+#include "once/rocksdb_store.h"
+#include "stores/rocksdb/engine_options.h"
+
+namespace once::bench {
+namespace {
+
+void insist(bool held, const std::string& what) {
+  if (held) return;
+  std::fprintf(stderr, "failed: %s\n", what.c_str());
+  std::exit(1);
+}
+
+class TemporaryDirectory {
+ public:
+  explicit TemporaryDirectory(const std::string& below) {
+    const std::filesystem::path base =
+        below.empty() ? std::filesystem::temp_directory_path() : std::filesystem::path(below);
+    std::string name = (base / "once-bench-XXXXXX").string();
+    insist(mkdtemp(name.data()) != nullptr, "making a directory in " + base.string());
+    path_ = name;
+  }
+  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Removes nothing: the yardstick has a filter because ours has one.
+class KeepAll final : public rocksdb::CompactionFilter {
+ public:
+  const char* Name() const override { return "KeepAll"; }
+};
+
+class Ours {
+ public:
+  explicit Ours(const RocksDbOptions& options) {
+    auto opened = open_rocksdb(options);
+    insist(opened.has_value(), opened ? "" : opened.error().message);
+    store_ = std::move(*opened);
+  }
+
+  void put_group(std::span<const Write> writes) {
+    transactions_.clear();
+    for (const Write& write : writes) transactions_.emplace_back(&write, 1);
+    for (const auto& answer : store_->commit_each(transactions_)) {
+      insist(answer && committed(*answer), "put-if-absent on ours");
+    }
+  }
+  void get(const Key& key) {
+    const auto item = store_->get(key);
+    insist(item && *item, "get on ours");
+  }
+
+ private:
+  std::unique_ptr<Store> store_;
+  std::vector<Transaction> transactions_;
+};
+
+class Bare {
+ public:
+  explicit Bare(const RocksDbOptions& options) {
+    rocksdb::DB* db = nullptr;
+    const auto status =
+        rocksdb::DB::Open(engine_options(options, *rocksdb::Env::Default(), filter_),
+                          options.directory.string(), &db);
+    insist(status.ok(), status.ToString());
+    db_.reset(db);
+    how_.sync = options.durability == Durability::synced;
+  }
+
+  void put_group(std::span<const Write> writes) {
+    rocksdb::WriteBatch batch;
+    for (const Write& write : writes) {
+      const std::string& key = write.key.partition.home;
+      const auto status = db_->Get({}, db_->DefaultColumnFamily(), key, &found_);
+      insist(status.IsNotFound(), "put-if-absent on bare RocksDB");
+      batch.Put(key, std::get<Bytes>(write.value));
+    }
+    insist(db_->Write(how_, &batch).ok(), "write on bare RocksDB");
+  }
+  void get(const Key& key) {
+    std::string value;
+    insist(db_->Get({}, key.partition.home, &value).ok(), "get on bare RocksDB");
+  }
+
+ private:
+  KeepAll filter_;
+  std::unique_ptr<rocksdb::DB> db_;
+  rocksdb::WriteOptions how_;
+  rocksdb::PinnableSlice found_;
+};
+
+struct Setting {
+  std::size_t group = 1;
+  Durability durability = Durability::relaxed;
+  std::size_t keys = 0;
+  std::string directory;
+};
+
+template <class Target>
+double put_all(Target& target, std::size_t group, std::size_t keys) {
+  std::vector<Write> block;
+  return seconds_of({.operations = keys,
+                     .prepare = [&](std::size_t, std::size_t first,
+                                    std::size_t count) { block = claims(first, count); },
+                     .perform =
+                         [&](std::size_t) {
+                           std::span<const Write> rest = block;
+                           while (!rest.empty()) {
+                             const std::size_t size = std::min(group, rest.size());
+                             target.put_group(rest.first(size));
+                             rest = rest.subspan(size);
+                           }
+                         }});
+}
+
+template <class Target>
+double put_trial(const Setting& setting) {
+  const TemporaryDirectory directory(setting.directory);
+  Target target({.directory = directory.path() / "db", .durability = setting.durability});
+  return put_all(target, setting.group, setting.keys);
+}
+
+void compare_puts(const Setting& setting, std::size_t rounds) {
+  const bool synced = setting.durability == Durability::synced;
+  run({.name = std::to_string(setting.keys) + " puts, groups of " + std::to_string(setting.group) +
+               (synced ? ", synced" : ", not synced"),
+       .operations = setting.keys,
+       .target = 0.8,
+       .rounds = rounds,
+       .ours = [&] { return put_trial<Ours>(setting); },
+       .yardstick = [&] { return put_trial<Bare>(setting); }});
+}
+
+template <class Target>
+double get_some(Target& target, std::size_t operations, std::size_t keys) {
+  std::vector<Key> block;
+  const auto prepare = [&](std::size_t, std::size_t first, std::size_t count) {
+    block.clear();
+    for (std::size_t i = 0; i < count; ++i) block.push_back(claim_key(mixed(first + i) % keys));
+  };
+  return seconds_of({.operations = operations, .prepare = prepare, .perform = [&](std::size_t) {
+                       for (const Key& key : block) target.get(key);
+                     }});
+}
+
+void compare_gets(const Setting& setting, std::size_t rounds) {
+  const TemporaryDirectory directory(setting.directory);
+  Ours ours({.directory = directory.path() / "ours", .durability = setting.durability});
+  Bare bare({.directory = directory.path() / "bare", .durability = setting.durability});
+  put_all(ours, 1'024, setting.keys);
+  put_all(bare, 1'024, setting.keys);
+  const std::size_t operations = std::min<std::size_t>(setting.keys, 200'000);
+  run({.name = "get among " + std::to_string(setting.keys),
+       .operations = operations,
+       .rounds = rounds,
+       .ours = [&] { return get_some(ours, operations, setting.keys); },
+       .yardstick = [&] { return get_some(bare, operations, setting.keys); }});
+}
+
+void run_all(const Options& options) {
+  print_heading("rocksdb, put-if-absent by commit_each", "bare RocksDB: Get each, one WriteBatch");
+  const auto relaxed = Durability::relaxed;
+  if (options.keys != 0) {
+    const Setting setting{1'024, relaxed, options.keys, options.directory};
+    compare_puts(setting, 1);
+    return compare_gets(setting, 3);
+  }
+  const std::size_t share = options.quick ? 20 : 1;
+  const std::size_t rounds = options.quick ? 1 : 5;
+  for (const auto& [group, keys] :
+       {std::pair<std::size_t, std::size_t>{1, 200'000}, {64, 400'000}, {1'024, 400'000}}) {
+    compare_puts({group, relaxed, keys / share, options.directory}, rounds);
+  }
+  for (const auto& [group, keys] :
+       {std::pair<std::size_t, std::size_t>{1, 2'000}, {64, 50'000}, {1'024, 200'000}}) {
+    compare_puts({group, Durability::synced, keys / share, options.directory}, rounds);
+  }
+  compare_gets({1, relaxed, 400'000 / share, options.directory}, rounds);
+}
+
+}  // namespace
+}  // namespace once::bench
+
+int main(int count, char** words) { once::bench::run_all(once::bench::options_from(count, words)); }

@@ -1,0 +1,66 @@
+#include <array>
+#include <iostream>
+
+#include "cli/command.h"
+
+namespace once::cli {
+namespace {
+
+struct BuiltIn {
+  std::string_view name;
+  std::string_view what;
+};
+
+constexpr std::array kStores = {
+    BuiltIn{"memory", "in this process's memory, gone when it ends"},
+#ifdef ONCE_HAS_ROCKSDB
+    BuiltIn{"rocksdb", "a directory on this machine, owned by one process at a time"},
+#endif
+};
+
+// None of the texts holds a character that JSON escapes.
+void print_json() {
+  std::cout << R"({"version":")" ONCE_VERSION R"(","compiler":")" ONCE_COMPILER R"(","stores":[)";
+  std::string_view comma;
+  for (const BuiltIn& store : kStores) {
+    std::cout << comma << '"' << store.name << '"';
+    comma = ",";
+  }
+  std::cout << "]}\n";
+}
+
+void print_text() {
+  std::cout << "once " ONCE_VERSION "\ncompiler " ONCE_COMPILER "\n";
+  for (const BuiltIn& store : kStores) {
+    std::cout << "store " << store.name << ": " << store.what << '\n';
+  }
+}
+
+int run(Arguments arguments) {
+  if (arguments.empty()) {
+    print_text();
+    return kDone;
+  }
+  if (arguments.size() > 1 || arguments[0] != "--json") {
+    return refuse_usage("version", "takes no argument but --json");
+  }
+  print_json();
+  return kDone;
+}
+
+}  // namespace
+
+const Command kVersion = {
+    .name = "version",
+    .summary = "Says which version this is and which stores are built in",
+    .help = R"(Usage: once version [--json]
+
+Says which version this is, what it was compiled with, and which stores are built in.
+
+Example:
+  once version --json
+)",
+    .run = run,
+};
+
+}  // namespace once::cli

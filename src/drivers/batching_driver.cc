@@ -1,0 +1,101 @@
+#include "once/batching_driver.h"
+
+#include <condition_variable>
+#include <thread>
+
+#include "drivers/rounds.h"
+#include "kernel/mutex.h"
+
+namespace once {
+
+class BatchingDriver::Worker {
+ public:
+  Worker(Store& store, const BatchingOptions& options, Clock& clock, Entropy& entropy)
+      : max_plans_(options.max_plans),
+        clock_(clock),
+        rounds_(store, clock, entropy, options.max_changes_per_key),
+        thread_([this] { work(); }) {}
+
+  ~Worker() {
+    {
+      const Lock lock(mutex_);
+      stopping_ = true;
+    }
+    signal_.notify_one();
+    thread_.join();
+  }
+
+  Result<void> submit(std::unique_ptr<detail::Task> task, Duration patience) {
+    task->deadline = later(clock_.now(), patience);
+    {
+      const Lock lock(mutex_);
+      if (inbox_.size() + under_way_ >= max_plans_) {
+        return failure(ErrorCode::unavailable, "too many operations are under way");
+      }
+      inbox_.push_back(std::move(task));
+    }
+    signal_.notify_one();
+    return {};
+  }
+
+ private:
+  using Inbox = std::vector<std::unique_ptr<detail::Task>>;
+
+  void work() {
+    for (Inbox arrived; await_work(arrived); arrived.clear()) {
+      for (auto& task : arrived) rounds_.admit(std::move(task));
+      rounds_.run_round();
+    }
+    // Whoever is still in the inbox is answered like the rest.
+    for (auto& task : take_inbox()) rounds_.admit(std::move(task));
+    rounds_.abandon();
+  }
+
+  // Blocks until there is something to do; false when the driver is to stop.
+  bool await_work(Inbox& arrived) {
+    const Time due = rounds_.next_due();
+    Lock lock(mutex_);
+    under_way_ = rounds_.under_way();
+    while (inbox_.empty() && !stopping_ && clock_.now() < due) {
+      clock_.wait(signal_, lock.native(), due);
+    }
+    if (stopping_) return false;
+    arrived.swap(inbox_);
+    under_way_ += arrived.size();
+    return true;
+  }
+
+  Inbox take_inbox() {
+    const Lock lock(mutex_);
+    return std::move(inbox_);
+  }
+
+  // Constant after construction.
+  const std::size_t max_plans_;
+
+  // Self-synchronised.
+  Clock& clock_;
+  std::condition_variable signal_;
+
+  Mutex mutex_;
+  Inbox inbox_ ONCE_GUARDED_BY(mutex_);
+  std::size_t under_way_ ONCE_GUARDED_BY(mutex_) = 0;
+  bool stopping_ ONCE_GUARDED_BY(mutex_) = false;
+
+  detail::Rounds rounds_;  // The thread's own.
+  std::thread thread_;     // Last: it uses all of the above.
+};
+
+BatchingDriver::BatchingDriver(Store& store, BatchingOptions options, Clock& clock,
+                               Entropy& entropy)
+    : store_(store),
+      entropy_(entropy),
+      worker_(std::make_unique<Worker>(store, options, clock, entropy)) {}
+
+BatchingDriver::~BatchingDriver() = default;
+
+Result<void> BatchingDriver::submit(std::unique_ptr<detail::Task> task, Duration patience) {
+  return worker_->submit(std::move(task), patience);
+}
+
+}  // namespace once

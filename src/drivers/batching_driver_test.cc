@@ -1,0 +1,140 @@
+#include "once/batching_driver.h"
+
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <thread>
+
+#include "once/memory_store.h"
+#include "once/metered_store.h"
+#include "testing/gated_store.h"
+#include "testing/manual_clock.h"
+
+namespace once {
+namespace {
+
+const Key kHot{{"hot", ""}, 0};
+
+Plan<std::int64_t> count_up(Key key) {
+  Write one = add(key, 1);
+  const CommitOutcome outcome = co_await commit(one);
+  co_return std::get<Committed>(outcome).numbers[0].value();
+}
+
+Result<Edit> append_one(const std::optional<Item>& standing) {
+  return Replace{(standing ? std::get<Bytes>(standing->value) : "") + "x"};
+}
+
+Plan<ChangeOutcome> append_by_change() {
+  Change wanted{.key = kHot, .apply = append_one};
+  co_return co_await change(wanted);
+}
+
+TEST(BatchingDriver, CountsExactlyFromSixteenThreads) {
+  const auto store = open_memory();
+  {
+    BatchingDriver driver(*store);
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 16; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 200; ++i) EXPECT_TRUE(driver.run(count_up(kHot)).has_value());
+      });
+    }
+  }
+  EXPECT_EQ(store->get(kHot)->value().value, Value(std::int64_t{3200}));
+}
+
+TEST(BatchingDriver, NoChangeFromSixteenThreadsIsLostOrOvertaken) {
+  const auto store = open_memory();
+  {
+    BatchingDriver driver(*store);
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 16; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 50; ++i) {
+          const Result<ChangeOutcome> outcome = driver.run(append_by_change());
+          EXPECT_TRUE(outcome && std::holds_alternative<Changed>(*outcome));
+        }
+      });
+    }
+  }
+  EXPECT_EQ(std::get<Bytes>(store->get(kHot)->value().value).size(), 800U);
+}
+
+TEST(BatchingDriver, ThirtyChangesThatMeetASlowCommitNeedTwoCommits) {
+  const auto memory = open_memory();
+  const auto metered = meter(*memory);
+  testing::GatedStore store(*metered);
+  BatchingDriver driver(store);
+  std::latch answered(30);
+  const auto done = [&](const Result<ChangeOutcome>& outcome) {
+    EXPECT_TRUE(outcome && std::holds_alternative<Changed>(*outcome));
+    answered.count_down();
+  };
+  store.close();
+  ASSERT_TRUE(driver.start<ChangeOutcome>(append_by_change(), done));
+  store.await_visitor();
+  for (int i = 1; i < 30; ++i) {
+    ASSERT_TRUE(driver.start<ChangeOutcome>(append_by_change(), done));
+  }
+  store.open();
+  answered.wait();
+  EXPECT_EQ(metered->snapshot().commit_each.committed, 2U);
+  EXPECT_EQ(std::get<Bytes>(memory->get(kHot)->value().value).size(), 30U);
+}
+
+TEST(BatchingDriver, RefusesMoreThanItMayHold) {
+  const auto memory = open_memory();
+  testing::GatedStore store(*memory);
+  BatchingDriver driver(store, {.max_plans = 4});
+  std::latch answered(4);
+  const auto done = [&](const Result<std::int64_t>& number) {
+    EXPECT_TRUE(number.has_value());
+    answered.count_down();
+  };
+  store.close();
+  ASSERT_TRUE(driver.start<std::int64_t>(count_up(kHot), done));
+  store.await_visitor();
+  for (int i = 1; i < 4; ++i) ASSERT_TRUE(driver.start<std::int64_t>(count_up(kHot), done));
+  EXPECT_EQ(driver.run(count_up(kHot)).error().code, ErrorCode::unavailable);
+  store.open();
+  answered.wait();
+  EXPECT_EQ(memory->get(kHot)->value().value, Value(std::int64_t{4}));
+}
+
+Plan<int> pause_for(Duration length) {
+  co_await pause(length);
+  co_return 1;
+}
+
+TEST(BatchingDriver, WakesAPausedPlanWhenItsTimeComes) {
+  testing::ManualClock clock;
+  const auto store = open_memory({}, clock);
+  BatchingDriver driver(*store, {}, clock);
+  std::latch answered(1);
+  const auto done = [&](const Result<int>& one) {
+    EXPECT_TRUE(one.has_value());
+    answered.count_down();
+  };
+  ASSERT_TRUE(driver.start<int>(pause_for(std::chrono::seconds(10)), done, Duration::max()));
+  std::thread mover([&] {
+    while (!answered.try_wait()) clock.advance(std::chrono::seconds(1));
+  });
+  answered.wait();
+  mover.join();
+}
+
+TEST(BatchingDriver, StoppingAnswersThosePaused) {
+  const auto store = open_memory();
+  std::optional<Result<int>> answer;
+  {
+    BatchingDriver driver(*store);
+    ASSERT_TRUE(driver.start<int>(pause_for(std::chrono::seconds(30)),
+                                  [&](Result<int> given) { answer = std::move(given); }));
+  }
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->error().code, ErrorCode::unavailable);
+}
+
+}  // namespace
+}  // namespace once

@@ -1,0 +1,62 @@
+#include "drivers/perform.h"
+
+#include <algorithm>
+
+namespace once::detail {
+namespace {
+
+struct Performer {
+  Store& store;
+  Entropy& entropy;
+
+  void operator()(GetStep* step) const { step->answer = store.get(step->keys); }
+  void operator()(GetOneStep* step) const { step->answer = store.get(*step->key); }
+  void operator()(ScanStep* step) const { step->answer = store.scan(*step->request); }
+  void operator()(CommitStep* step) const {
+    stamp(step->writes, entropy);
+    step->answer = store.commit(step->writes);
+  }
+  void operator()(ListStep* step) const { step->answer = store.list(*step->request); }
+  void operator()(CommitEachStep* step) const {
+    step->answer = store.commit_each(stamped(step->transactions, entropy));
+  }
+  void operator()(ChangeStep*) const {}
+  void operator()(PauseStep*) const {}
+  void operator()(std::monostate) const {}
+};
+
+}  // namespace
+
+void stamp(std::span<Write> writes, Entropy& entropy) {
+  for (Write& write : writes) {
+    const bool writes_item = write.kind != Write::Kind::erase && write.kind != Write::Kind::check;
+    if (writes_item && !write.version) write.version = entropy.version();
+  }
+}
+
+std::vector<Transaction> stamped(std::span<const std::span<Write>> transactions, Entropy& entropy) {
+  for (const std::span<Write>& writes : transactions) stamp(writes, entropy);
+  return {transactions.begin(), transactions.end()};
+}
+
+void perform(const Step& step, Store& store, Entropy& entropy) {
+  std::visit(Performer{store, entropy}, step);
+}
+
+bool is_unknown(const Step& step) {
+  const auto unknown = [](const Result<CommitOutcome>& answer) {
+    return !answer && answer.error().code == ErrorCode::unknown;
+  };
+  if (auto* const* each = std::get_if<CommitEachStep*>(&step)) {
+    return (*each)->answer && std::ranges::any_of(*(*each)->answer, unknown);
+  }
+  const Error* error = error_of(step);
+  return error != nullptr && error->code == ErrorCode::unknown;
+}
+
+Error out_of_time(bool saw_unknown) {
+  if (saw_unknown) return {ErrorCode::unknown, "out of time; an earlier write may have happened"};
+  return {ErrorCode::unavailable, "out of time"};
+}
+
+}  // namespace once::detail

@@ -1,0 +1,25 @@
+// What drivers share: how one step is performed on a store.
+#pragma once
+
+#include <optional>
+
+#include "once/plan.h"
+
+namespace once::detail {
+
+// Gives a version to each write that needs one and has none.
+void stamp(std::span<Write> writes, Entropy& entropy);
+
+// Performs one step of any kind but change and pause, and fills in its answer.
+void perform(const Step& step, Store& store, Entropy& entropy);
+
+// The same as the store takes it; every write has its version.
+std::vector<Transaction> stamped(std::span<const std::span<Write>> transactions, Entropy& entropy);
+
+// Whether the step's answer says that a commit may have been written.
+bool is_unknown(const Step& step);
+
+// How a plan ends whose time is over.
+Error out_of_time(bool saw_unknown);
+
+}  // namespace once::detail

@@ -1,0 +1,66 @@
+#include "stores/decorators/resolve.h"
+
+#include <algorithm>
+
+namespace once {
+namespace {
+
+bool is_arithmetic(const Write& write) {
+  return write.kind == Write::Kind::add || write.kind == Write::Kind::raise;
+}
+
+// Erase and check leave nothing to be recognised by.
+bool leaves_a_version(const Write& write) {
+  return write.kind == Write::Kind::put || is_arithmetic(write);
+}
+
+bool is_ours(const Write& write, const std::optional<Item>& standing) {
+  return leaves_a_version(write) && standing && standing->version == write.version;
+}
+
+bool proves_loss(const Write& write, const std::optional<Item>& standing) {
+  return write.kind == Write::Kind::put && write.guard.kind == Guard::Kind::absent &&
+         write.guard.lasting && standing && standing->version != write.version;
+}
+
+// Another's version at a raise may be one that was larger before it, or a later one: no telling.
+Committed found(Transaction sent, std::span<const std::optional<Item>> standing) {
+  Committed answer;
+  if (std::ranges::none_of(sent, is_arithmetic)) return answer;
+  answer.numbers.resize(sent.size());
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    if (!is_arithmetic(sent[i]) || !is_ours(sent[i], standing[i])) continue;
+    if (const auto* number = std::get_if<std::int64_t>(&standing[i]->value)) {
+      answer.numbers[i] = *number;
+    }
+  }
+  return answer;
+}
+
+// Versions are never used again, so what was unchanged before it landed is not so afterwards; a
+// lasting key stays taken for as long as anybody sends.
+bool fails_once_landed(const Write& write) {
+  const bool unchanged = write.guard.kind == Guard::Kind::unchanged;
+  if (write.kind == Write::Kind::erase) return unchanged;
+  const bool lasting = write.guard.kind == Guard::Kind::absent && write.guard.lasting;
+  return write.kind == Write::Kind::put && (unchanged || lasting);
+}
+
+}  // namespace
+
+Resolution resolve(Transaction sent, std::span<const std::optional<Item>> standing) {
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    if (is_ours(sent[i], standing[i])) return found(sent, standing);
+  }
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    if (proves_loss(sent[i], standing[i])) return Lost{i, standing[i]};
+  }
+  return StillUnknown{};
+}
+
+bool may_send_again(Transaction sent) {
+  const auto is_add = [](const Write& write) { return write.kind == Write::Kind::add; };
+  return std::ranges::none_of(sent, is_add) && std::ranges::any_of(sent, fails_once_landed);
+}
+
+}  // namespace once

@@ -1,0 +1,192 @@
+#include "stores/memory/committer.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace once::memory {
+namespace {
+
+// Asks the clock only if something there expires at all, and then once.
+class LazyNow {
+ public:
+  explicit LazyNow(Clock& clock) : clock_(clock) {}
+  bool past(const Node& node) {
+    if (!node.expires()) return false;
+    if (now_ == kUnasked) now_ = clock_.now();
+    return node.expiry() <= now_;
+  }
+
+ private:
+  static constexpr Time kUnasked = Time::min();
+  Clock& clock_;
+  Time now_ = kUnasked;
+};
+
+// Room that was taken and is given back unless it is used.
+class Reservation {
+ public:
+  explicit Reservation(Room& room) : room_(room) {}
+  ~Reservation() {
+    if (bytes_ != 0) room_.give_back(bytes_);
+  }
+  Reservation(const Reservation&) = delete;
+  Reservation& operator=(const Reservation&) = delete;
+
+  std::size_t bytes() const { return bytes_; }
+  void add(std::size_t bytes) { bytes_ += bytes; }
+  void use(std::size_t written, std::size_t replaced) {
+    bytes_ += replaced;
+    bytes_ -= written;
+  }
+
+ private:
+  Room& room_;
+  std::size_t bytes_ = 0;
+};
+
+Committed answer_of(Transaction writes, auto steps) {
+  Committed answer;
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    if (!steps[i].effect.number) continue;
+    answer.numbers.resize(writes.size());
+    answer.numbers[i] = steps[i].effect.number;
+  }
+  return answer;
+}
+
+}  // namespace
+
+Result<CommitOutcome> Committer::commit(Transaction writes) {
+  if (writes.size() == 1) {
+    Step step;
+    return commit(writes, {&step, 1});
+  }
+  std::vector<Step> steps(writes.size());
+  return commit(writes, steps);
+}
+
+Result<CommitOutcome> Committer::commit(Transaction writes, std::span<Step> steps) {
+  std::uint64_t involved = 0;
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    steps[i].place = place_of(writes[i].key.partition);
+    involved |= 1ULL << steps[i].place.shard;
+  }
+  Reservation reserved(room_);
+  while (true) {
+    Sizes sizes;
+    {
+      LockedShards locked(shards_, involved);
+      auto lost = judge(writes, steps, locked);
+      if (!lost) return std::unexpected(std::move(lost.error()));
+      if (*lost) return CommitOutcome(std::move(**lost));
+      if (room_.bounded()) sizes = sizes_of(writes, steps, locked);
+      const std::size_t growth = sizes.growth();
+      if (growth > reserved.bytes() && room_.take(growth - reserved.bytes())) {
+        reserved.add(growth - reserved.bytes());
+      }
+      if (growth <= reserved.bytes()) {
+        apply(writes, steps, locked);
+        reserved.use(sizes.written, sizes.replaced);
+        return CommitOutcome(answer_of(writes, steps));
+      }
+    }
+    // Others' items lie in other shards, so this is done without our locks and all is judged again.
+    const std::size_t missing = sizes.growth() - reserved.bytes();
+    if (auto made = make_room(writes, sizes, reserved.bytes()); !made) {
+      return std::unexpected(std::move(made.error()));
+    }
+    reserved.add(missing);
+  }
+}
+
+Result<std::optional<Lost>> Committer::judge(Transaction writes, std::span<Step> steps,
+                                             LockedShards& locked) {
+  LazyNow now(clock_);
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    Shard& shard = locked[steps[i].place.shard];
+    steps[i].spot = shard.find(steps[i].place.hash, writes[i].key);
+    const Ref ref = steps[i].spot.ref;
+    std::optional<Standing> standing;
+    if (ref != kNull && !now.past(shard.node(ref))) {
+      standing = Standing{shard.node(ref).version(), shard.node(ref).number()};
+    }
+    const Standing* there = standing ? &*standing : nullptr;
+    if (!holds(writes[i].guard, there)) {
+      if (there == nullptr) return Lost{.write = i, .standing = std::nullopt};
+      shard.touch(ref);
+      return Lost{.write = i, .standing = shard.node(ref).item()};
+    }
+    auto effect = effect_of(writes[i], there);
+    if (!effect) return std::unexpected(std::move(effect.error()));
+    steps[i].effect = *effect;
+  }
+  return std::nullopt;
+}
+
+Committer::Sizes Committer::sizes_of(Transaction writes, std::span<const Step> steps,
+                                     LockedShards& locked) const {
+  Sizes sizes;
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    const Effect& effect = steps[i].effect;
+    if (effect.kind == Effect::Kind::put) {
+      sizes.written += charge_of(draft_of(writes[i], effect).node_bytes());
+    }
+    if (steps[i].spot.ref == kNull) continue;
+    const Node node = locked[steps[i].place.shard].node(steps[i].spot.ref);
+    if (effect.kind != Effect::Kind::none) sizes.replaced += charge_of(node.bytes());
+    if (node.ranked()) sizes.spared += charge_of(node.bytes());
+  }
+  return sizes;
+}
+
+Draft Committer::draft_of(const Write& write, const Effect& effect) const {
+  Draft draft{.key = write.key,
+              .number = effect.number,
+              .bytes = {},
+              .version = write.version,
+              .expiry = write.expiry,
+              .ranked = room_.bounded() && write.expiry != kNever};
+  if (const Bytes* bytes = std::get_if<Bytes>(&write.value)) {
+    draft.bytes = *bytes;
+  } else if (!draft.number) {
+    draft.number = std::get<std::int64_t>(write.value);
+  }
+  return draft;
+}
+
+void Committer::apply(Transaction writes, std::span<Step> steps, LockedShards& locked) {
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    Step& step = steps[i];
+    Shard& shard = locked[step.place.shard];
+    // What was found may have moved by an earlier write of this commit.
+    if (i > 0) step.spot = shard.find(step.place.hash, writes[i].key);
+    switch (step.effect.kind) {
+      case Effect::Kind::put:
+        shard.put(step.spot, step.place.hash, draft_of(writes[i], step.effect));
+        break;
+      case Effect::Kind::erase:
+        if (step.spot.ref != kNull) shard.erase(step.spot);
+        break;
+      case Effect::Kind::none:
+        if (step.spot.ref != kNull) shard.touch(step.spot.ref);
+        break;
+    }
+  }
+}
+
+Result<void> Committer::make_room(Transaction writes, const Sizes& sizes, std::size_t reserved) {
+  if (sizes.written > room_.bound()) {
+    return failure(ErrorCode::invalid, "needs " + std::to_string(sizes.written) +
+                                           " bytes, more than this store may ever hold (" +
+                                           std::to_string(room_.bound()) + ")");
+  }
+  const bool made = evictor_.make_room(
+      {.bytes = sizes.growth() - reserved, .commit = writes, .spared_bytes = sizes.spared});
+  if (made) return {};
+  return failure(ErrorCode::unavailable,
+                 "memory is full (" + std::to_string(room_.bound()) +
+                     " bytes), and too little of what it holds has an expiry to make way");
+}
+
+}  // namespace once::memory

@@ -1,0 +1,56 @@
+// Carries out commits: judges every write, makes sure of the room, and only then changes anything.
+// Safe to share between threads.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "kernel/apply.h"
+#include "once/error.h"
+#include "once/time.h"
+#include "once/write.h"
+#include "stores/memory/evictor.h"
+#include "stores/memory/room.h"
+#include "stores/memory/shards.h"
+
+namespace once::memory {
+
+class Committer {
+ public:
+  Committer(Shards& shards, Room& room, Evictor& evictor, Clock& clock)
+      : shards_(shards), room_(room), evictor_(evictor), clock_(clock) {}
+
+  Result<CommitOutcome> commit(Transaction writes);
+
+ private:
+  // One write on its way.
+  struct Step {
+    Place place;
+    Shard::Spot spot;
+    Effect effect;
+  };
+
+  // In bytes, as items are charged.
+  struct Sizes {
+    std::size_t written = 0;
+    std::size_t replaced = 0;
+    std::size_t spared = 0;  // Of what stands there, whatever could make way for others.
+
+    std::size_t growth() const { return written > replaced ? written - replaced : 0; }
+  };
+
+  Result<CommitOutcome> commit(Transaction writes, std::span<Step> steps);
+  Result<std::optional<Lost>> judge(Transaction writes, std::span<Step> steps,
+                                    LockedShards& locked);
+  Sizes sizes_of(Transaction writes, std::span<const Step> steps, LockedShards& locked) const;
+  Draft draft_of(const Write& write, const Effect& effect) const;
+  void apply(Transaction writes, std::span<Step> steps, LockedShards& locked);
+  Result<void> make_room(Transaction writes, const Sizes& sizes, std::size_t reserved);
+
+  Shards& shards_;
+  Room& room_;
+  Evictor& evictor_;
+  Clock& clock_;
+};
+
+}  // namespace once::memory

@@ -1,0 +1,114 @@
+// How one item lies in memory:
+//
+//    0  4  length of the value << 4 | flags: number 1, sorted 2, expires 4, ranked 8
+//    4  2  length of home
+//    6  2  length of part
+//    8  8  version
+//   16  8  expiry, if it expires
+//   24 12  if ranked (an item that expires, in a bounded store): the item used next after this one,
+//          the one used last before it, and when it was used
+//       8  sort, if sorted (not 0)
+//          home, part, value (a number in 8 bytes)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "once/item.h"
+#include "once/key.h"
+#include "stores/memory/slab.h"
+
+namespace once::memory {
+
+inline constexpr std::size_t kMaxPartitionBytes = 0xffff;
+inline constexpr std::size_t kMaxValueBytes = 64U << 20;
+
+// What is to become an item. Refers to the caller's key and bytes.
+struct Draft {
+  const Key& key;
+  std::optional<std::int64_t> number;
+  std::string_view bytes;  // When it is no number.
+  Version version;
+  Time expiry;
+  bool ranked;
+
+  std::size_t node_bytes() const;
+  std::uint32_t head() const;  // Length and flags.
+};
+
+// A view of an item where it lies.
+class Node {
+ public:
+  explicit Node(std::byte* at) : at_(at) {}
+
+  // All but rank, which the draft of a ranked item leaves as it is.
+  void write(const Draft& draft);
+
+  std::uint32_t head() const { return load<std::uint32_t>(0); }
+  bool ranked() const { return (head() & kRanked) != 0; }
+  bool expires() const { return (head() & kExpires) != 0; }
+  Time expiry() const { return expires() ? Time(Duration(load<std::int64_t>(16))) : kNever; }
+  Version version() const { return {load<std::uint64_t>(8)}; }
+  std::int64_t sort() const { return (head() & kSorted) != 0 ? load<std::int64_t>(sort_at()) : 0; }
+  std::optional<std::int64_t> number() const;
+  std::size_t value_bytes() const { return head() >> kFlagBits; }
+  std::size_t bytes() const { return value_at() + value_bytes(); }
+
+  std::string_view home() const { return text(home_at(), home_bytes()); }
+  std::string_view part() const { return text(home_at() + home_bytes(), part_bytes()); }
+  bool in(const Partition& partition) const {
+    return home() == partition.home && part() == partition.part;
+  }
+
+  Key key() const;
+  Item item() const;
+
+  // Of a ranked item.
+  Ref newer() const { return load<Ref>(24); }
+  Ref older() const { return load<Ref>(28); }
+  std::uint32_t used() const { return load<std::uint32_t>(32); }
+  void set_newer(Ref ref) { store(24, ref); }
+  void set_older(Ref ref) { store(28, ref); }
+  void set_used(std::uint32_t tick) { store(32, tick); }
+
+ private:
+  friend struct Draft;
+  static constexpr std::uint32_t kNumber = 1;
+  static constexpr std::uint32_t kSorted = 2;
+  static constexpr std::uint32_t kExpires = 4;
+  static constexpr std::uint32_t kRanked = 8;
+  static constexpr int kFlagBits = 4;
+
+  static std::size_t sort_at(std::uint32_t head) {
+    return 16U + ((head & kExpires) != 0 ? 8U : 0U) + ((head & kRanked) != 0 ? 12U : 0U);
+  }
+  static std::size_t home_at(std::uint32_t head) {
+    return sort_at(head) + ((head & kSorted) != 0 ? 8U : 0U);
+  }
+  std::size_t sort_at() const { return sort_at(head()); }
+  std::size_t home_at() const { return home_at(head()); }
+  std::size_t home_bytes() const { return load<std::uint16_t>(4); }
+  std::size_t part_bytes() const { return load<std::uint16_t>(6); }
+  std::size_t value_at() const { return home_at() + home_bytes() + part_bytes(); }
+
+  template <class T>
+  T load(std::size_t offset) const {
+    T value;
+    std::memcpy(&value, at_ + offset, sizeof value);
+    return value;
+  }
+  template <class T>
+  void store(std::size_t offset, T value) {
+    std::memcpy(at_ + offset, &value, sizeof value);
+  }
+  std::string_view text(std::size_t offset, std::size_t length) const {
+    return {reinterpret_cast<const char*>(at_ + offset), length};
+  }
+
+  std::byte* at_;
+};
+
+}  // namespace once::memory

@@ -1,0 +1,69 @@
+// All shards, each behind its own lock.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "kernel/mutex.h"
+#include "stores/memory/place.h"
+#include "stores/memory/shard.h"
+
+namespace once::memory {
+
+struct alignas(64) GuardedShard {
+  explicit GuardedShard(UseClock& clock) : shard(clock) {}
+  Mutex mutex;
+  Shard shard ONCE_GUARDED_BY(mutex);
+};
+
+// Safe to share between threads.
+class Shards {
+ public:
+  Shards() {
+    for (auto& place : shards_) place = std::make_unique<GuardedShard>(clock_);
+  }
+
+  GuardedShard& operator[](std::size_t index) { return *shards_[index]; }
+
+  // The part of a shard that needs no lock.
+  const Recency& recency(std::size_t index) const ONCE_UNCHECKED_LOCKING {
+    return shards_[index]->shard.recency();
+  }
+
+  UseClock& clock() { return clock_; }
+
+ private:
+  UseClock clock_ = 0;
+  std::array<std::unique_ptr<GuardedShard>, kShards> shards_;
+};
+
+// Holds the locks of a set of shards, one bit each, taken in ascending order: two commits never
+// wait for each other in a circle.
+class LockedShards {
+ public:
+  LockedShards(Shards& shards, std::uint64_t set) ONCE_UNCHECKED_LOCKING : shards_(shards),
+                                                                           set_(set) {
+    for (std::uint64_t rest = set_; rest != 0; rest &= rest - 1) {
+      shards_[static_cast<std::size_t>(std::countr_zero(rest))].mutex.lock();
+    }
+  }
+  ~LockedShards() ONCE_UNCHECKED_LOCKING {
+    for (std::uint64_t rest = set_; rest != 0; rest &= rest - 1) {
+      shards_[static_cast<std::size_t>(std::countr_zero(rest))].mutex.unlock();
+    }
+  }
+  LockedShards(const LockedShards&) = delete;
+  LockedShards& operator=(const LockedShards&) = delete;
+
+  // One of the set.
+  Shard& operator[](std::size_t index) ONCE_UNCHECKED_LOCKING { return shards_[index].shard; }
+
+ private:
+  Shards& shards_;
+  const std::uint64_t set_;
+};
+
+}  // namespace once::memory

@@ -1,0 +1,97 @@
+#include "stores/rocksdb/directory.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "kernel/mutex.h"
+
+namespace once {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::unexpected<Error> unusable(const fs::path& directory, const std::error_code& why) {
+  return failure(ErrorCode::unavailable,
+                 "cannot be written: " + directory.string() + ": " + why.message());
+}
+
+// What an opening that was cut short may leave before the database exists.
+bool left_by_opening(std::string_view name) {
+  constexpr std::array<std::string_view, 3> kNames = {"LOCK", "LOG", "IDENTITY"};
+  return std::ranges::find(kNames, name) != kNames.end() || name.starts_with("LOG.old.") ||
+         name.starts_with("MANIFEST-") || name.ends_with(".dbtmp");
+}
+
+Result<void> check_own(const fs::path& directory) {
+  if (fs::exists(directory / "CURRENT")) return {};
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+    if (left_by_opening(entry.path().filename().string())) continue;
+    return failure(ErrorCode::invalid,
+                   "the directory is not empty and holds no store: " + directory.string());
+  }
+  if (error) return unusable(directory, error);
+  return {};
+}
+
+// A process forked off while a store was open has its own claims.
+using Uses = std::set<std::pair<pid_t, fs::path>>;
+
+Mutex uses_mutex;
+Uses& uses() ONCE_REQUIRES(uses_mutex) {
+  static Uses uses;
+  return uses;
+}
+
+}  // namespace
+
+Result<void> prepare_directory(const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) return unusable(directory, error);
+  if (::access(directory.c_str(), R_OK | W_OK | X_OK) != 0) {
+    return unusable(directory, std::error_code(errno, std::generic_category()));
+  }
+  return check_own(directory);
+}
+
+Result<std::unique_ptr<DirectoryUse>> DirectoryUse::begin(const fs::path& directory) {
+  std::error_code error;
+  fs::path canonical = fs::canonical(directory, error);
+  if (error) return unusable(directory, error);
+  const Lock lock(uses_mutex);
+  if (!uses().emplace(::getpid(), canonical).second) {
+    return failure(ErrorCode::unavailable, "already open in this process: " + directory.string());
+  }
+  return std::unique_ptr<DirectoryUse>(new DirectoryUse(std::move(canonical)));
+}
+
+DirectoryUse::~DirectoryUse() {
+  const Lock lock(uses_mutex);
+  uses().erase({::getpid(), directory_});
+}
+
+// Closing any descriptor of a file drops all of this process's locks on it. Harmless here: only the
+// holder of a DirectoryUse opens the database, and it asks before it does.
+std::optional<pid_t> DirectoryUse::other_process() const {
+  const int file = ::open((directory_ / "LOCK").c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  struct flock wanted{};
+  wanted.l_type = F_WRLCK;
+  wanted.l_whence = SEEK_SET;
+  const bool asked = ::fcntl(file, F_GETLK, &wanted) == 0;
+  ::close(file);
+  if (!asked || wanted.l_type == F_UNLCK) return std::nullopt;
+  return std::max<pid_t>(wanted.l_pid, 0);
+}
+
+}  // namespace once

@@ -1,0 +1,142 @@
+// Time as the embedded store knows it, and what happens to items when theirs has come.
+#include "kernel/format.h"
+#include "stores/rocksdb/store_fixture.h"
+
+namespace once {
+namespace {
+
+constexpr Duration kHour = std::chrono::hours(1);
+
+class Expiry : public RocksDbTest {
+ protected:
+  Expiry() { options_.sweep_every = Duration::zero(); }
+
+  void put_items(std::int64_t count, Duration life) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Time expiry = i % 2 == 0 ? clock_.now() + life : kNever;
+      ASSERT_TRUE(commit(put(key_of("home", i), "value", absent(), expiry)));
+    }
+  }
+
+  // The open store's database, as it is on disk now.
+  std::unique_ptr<rocksdb::DB> look_in() {
+    rocksdb::Options options;
+    options.db_log_dir = dir_.path().string();
+    rocksdb::DB* db = nullptr;
+    const rocksdb::Status status =
+        rocksdb::DB::OpenForReadOnly(options, options_.directory.string(), &db);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return std::unique_ptr<rocksdb::DB>(db);
+  }
+
+  // What the database itself holds, expired or not; the store's own records are not counted.
+  std::size_t stored(rocksdb::DB& db) {
+    std::size_t count = 0;
+    const std::unique_ptr<rocksdb::Iterator> at(db.NewIterator({}));
+    for (at->Seek(std::string(1, format::kItemTag)); at->Valid(); at->Next()) ++count;
+    return count;
+  }
+};
+
+TEST_F(Expiry, SweepRemovesExpiredItemsAndGoesOnWhereItEnded) {
+  open();
+  put_items(10, kHour);
+  clock_.advance(kHour);
+  const Swept first = store_->sweep(4).value();
+  EXPECT_EQ(first.examined, 4U);
+  EXPECT_EQ(first.removed, 2U);
+  EXPECT_FALSE(first.finished);
+  const Swept second = store_->sweep(100).value();
+  EXPECT_EQ(second.examined, 6U);
+  EXPECT_EQ(second.removed, 3U);
+  EXPECT_TRUE(second.finished);
+  EXPECT_EQ(store_->sweep(100).value().examined, 5U);
+  close();
+  EXPECT_EQ(stored(*open_bare()), 5U);
+}
+
+TEST_F(Expiry, TheBackgroundSweepRunsByTheClockUntilAllIsSwept) {
+  options_.sweep_every = std::chrono::minutes(5);
+  options_.durability = Durability::relaxed;
+  open();
+  put_items(3'000, std::chrono::minutes(1));
+  clock_.advance(std::chrono::minutes(4));
+  EXPECT_EQ(stored(*look_in()), 3'000U);
+  clock_.advance(std::chrono::minutes(1));
+  while (stored(*look_in()) != 1'500U) {
+  }
+}
+
+TEST_F(Expiry, CompactionDropsExpiredItemsAndNothingElse) {
+  open();
+  put_items(10, kHour);
+  close();
+  clock_.advance(kHour);
+  {
+    const auto db = open_bare();
+    std::string undecodable;
+    format::encode_key(key_of("undecodable"), undecodable);
+    ASSERT_TRUE(db->Put({}, undecodable, "rubbish").ok());
+    ASSERT_EQ(stored(*db), 11U);
+    rocksdb::CompactRangeOptions all;
+    all.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
+    ASSERT_TRUE(db->CompactRange(all, nullptr, nullptr).ok());
+    EXPECT_EQ(stored(*db), 6U);
+  }
+  open();
+  EXPECT_TRUE(has(key_of("home", 1)));
+  EXPECT_FALSE(has(key_of("home", 0)));
+  EXPECT_EQ(store_->get(key_of("undecodable")).error().code, ErrorCode::corrupt);
+}
+
+TEST_F(Expiry, ScansAndListsPassOverExpiredItemsAndSayIfThereIsMore) {
+  open();
+  put_items(10, kHour);
+  clock_.advance(kHour);
+  ScanRequest request{.partition = {"home", ""}, .limit = 5};
+  EXPECT_EQ(store_->scan(request).value().entries.size(), 5U);
+  EXPECT_FALSE(store_->scan(request).value().more);
+  request.limit = 4;
+  EXPECT_TRUE(store_->scan(request).value().more);
+  request.direction = Direction::descending;
+  EXPECT_EQ(store_->scan(request).value().entries.front().sort, 9);
+  const ListPage page = store_->list({.home_prefix = "ho", .limit = 4}).value();
+  EXPECT_EQ(page.items.size(), 2U);
+  EXPECT_FALSE(page.cursor.empty());
+}
+
+TEST_F(Expiry, H15_TimeNeverStepsBackOverReopeningAndGoesOnTicking) {
+  open();
+  ASSERT_TRUE(commit(put(key_of("home"), "value", absent(), clock_.now() + kHour)));
+  clock_.advance(2 * kHour);
+  const Time told = store_->now();
+  close();
+  testing::ManualClock earlier(told - 10 * kHour);
+  auto reopened = open_rocksdb(options_, earlier);
+  ASSERT_TRUE(reopened);
+  EXPECT_GE((*reopened)->now(), told);
+  EXPECT_FALSE((*reopened)->get(key_of("home")).value());
+  const Time before = (*reopened)->now();
+  earlier.advance(kHour);
+  EXPECT_EQ((*reopened)->now(), before + kHour);
+}
+
+TEST_F(Expiry, H15_TimeKeptByASweepSurvivesACrash) {
+  open();
+  clock_.advance(kHour);
+  const Time told = store_->now();
+  ASSERT_TRUE(store_->sweep(1));
+  ASSERT_TRUE(commit(put(key_of("home"), "value", absent())));
+  // A copy of the files is what a crash would leave.
+  const auto copy = dir_.path() / "copy";
+  std::filesystem::copy(options_.directory, copy);
+  close();
+  options_.directory = copy;
+  testing::ManualClock earlier(told - 10 * kHour);
+  auto reopened = open_rocksdb(options_, earlier);
+  ASSERT_TRUE(reopened) << reopened.error().message;
+  EXPECT_GE((*reopened)->now(), told);
+}
+
+}  // namespace
+}  // namespace once

@@ -1,0 +1,74 @@
+// Transactions that are evaluated together, as if one by one: each sees the database under what its
+// predecessors in the group leave behind (H26), and all that is left at the end is one batch.
+//
+//   Group group(transactions);
+//   (lock group.keys())
+//   group.read(db, now);
+//   answers = group.evaluate(now);
+//   group.collect(batch);
+//
+// The transactions must outlive it.
+#pragma once
+
+#include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernel/apply.h"
+#include "kernel/format.h"
+#include "once/write.h"
+
+namespace once {
+
+class Group {
+ public:
+  explicit Group(std::span<const Transaction> transactions);
+
+  // Encoded, each once.
+  std::span<const std::string_view> keys() const { return keys_; }
+
+  // Reads whatever an answer depends on. A key that cannot be read fails only the transactions
+  // that need it.
+  void read(rocksdb::DB& db, Time now);
+
+  // One answer a transaction, good once the batch is written.
+  std::vector<Result<CommitOutcome>> evaluate(Time now);
+
+  void collect(rocksdb::WriteBatch& batch) const;
+
+ private:
+  // What stands at a key, as far as the group has got.
+  struct Slot {
+    bool needed = false;   // Some write depends on what stands there.
+    bool stored = true;    // The database may hold something.
+    bool present = false;  // Something is there and has not expired; `item` is what.
+    Effect::Kind left = Effect::Kind::none;  // What the group leaves behind: `item`, or nothing.
+    format::ItemView item;
+    std::optional<Error> fault;
+  };
+
+  void encode_keys();
+  void assign_slots();
+  void accept(Slot& slot, std::string_view key, const rocksdb::Status& status,
+              const rocksdb::Slice& value, Time now);
+  Slot& slot_of(std::size_t write) { return slots_[slot_of_.empty() ? write : slot_of_[write]]; }
+  Result<CommitOutcome> evaluate_one(Transaction writes, std::size_t first, Time now);
+  std::optional<Result<CommitOutcome>> refusal(Transaction writes, std::size_t first);
+  Committed apply(Transaction writes, std::size_t first, Time now);
+
+  const std::span<const Transaction> transactions_;
+  std::string encoded_;                 // All keys, one after the other.
+  std::vector<std::string_view> keys_;  // A slot.
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> slot_of_;  // By write; empty when each write has its own.
+  std::vector<rocksdb::PinnableSlice> values_;
+  std::vector<Effect> effects_;  // Of the transaction being evaluated.
+};
+
+}  // namespace once

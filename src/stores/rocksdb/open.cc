@@ -1,0 +1,83 @@
+#include <string>
+#include <utility>
+
+#include "stores/rocksdb/engine_options.h"
+#include "stores/rocksdb/records.h"
+#include "stores/rocksdb/rocksdb_store.h"
+#include "stores/rocksdb/status.h"
+
+namespace once {
+namespace {
+
+constexpr Duration kTryAgainAfter = std::chrono::milliseconds(20);
+
+std::unexpected<Error> in_use(const RocksDbOptions& options, pid_t holder) {
+  const std::string who =
+      holder > 0 ? "another process (pid " + std::to_string(holder) + ")" : "another process";
+  return failure(ErrorCode::unavailable,
+                 who + " has the store open: " + options.directory.string());
+}
+
+Result<void> open_engine(Engine& engine, const RocksDbOptions& options, rocksdb::Env& env) {
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status status = rocksdb::DB::Open(engine_options(options, env, engine.filter),
+                                                   options.directory.string(), &db);
+  engine.db.reset(db);
+  if (!status.ok()) return std::unexpected(error_of(status, "cannot open the store"));
+  return {};
+}
+
+// Asks who holds the lock before each attempt, because RocksDB moves its log file aside even when
+// it then finds the database locked.
+Result<void> open_in_turn(Engine& engine, const RocksDbOptions& options, rocksdb::Env& env,
+                          Clock& clock) {
+  const Time give_up = later(clock.now(), options.wait_for_turn);
+  for (;;) {
+    std::optional<pid_t> holder = engine.use->other_process();
+    if (!holder) {
+      Result<void> opened = open_engine(engine, options, env);
+      if (opened) return opened;
+      holder = engine.use->other_process();
+      if (!holder) return opened;
+    }
+    if (clock.now() >= give_up) return in_use(options, *holder);
+    clock.sleep(kTryAgainAfter);
+  }
+}
+
+Result<void> start_time(Engine& engine) {
+  const Result<Time> recorded = recorded_time(*engine.db);
+  if (!recorded) return std::unexpected(recorded.error());
+  engine.time.start_no_earlier_than(*recorded);
+  rocksdb::WriteBatch batch;
+  record_time(engine.time.now(), batch);
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  const rocksdb::Status status = engine.db->Write(synced, &batch);
+  if (!status.ok()) return std::unexpected(error_of(status, "cannot write to the store"));
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_rocksdb_on(rocksdb::Env& env, const RocksDbOptions& options,
+                                               Clock& clock) {
+  if (Result<void> ready = prepare_directory(options.directory); !ready) {
+    return std::unexpected(std::move(ready.error()));
+  }
+  auto engine = std::make_unique<Engine>(clock);
+  auto use = DirectoryUse::begin(options.directory);
+  if (!use) return std::unexpected(std::move(use.error()));
+  engine->use = std::move(*use);
+  Result<void> ready = open_in_turn(*engine, options, env, clock);
+  if (ready) ready = settle_format(*engine->db);
+  if (ready) ready = start_time(*engine);
+  if (!ready) return std::unexpected(std::move(ready.error()));
+  return std::make_unique<RocksDbStore>(std::move(engine), options, clock);
+}
+
+Result<std::unique_ptr<Store>> open_rocksdb(const RocksDbOptions& options, Clock& clock) {
+  return open_rocksdb_on(*rocksdb::Env::Default(), options, clock);
+}
+
+}  // namespace once

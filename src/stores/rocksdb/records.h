@@ -1,0 +1,23 @@
+// The store's own records in the database: its format, and the time it last knew.
+#pragma once
+
+#include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
+
+#include "once/error.h"
+#include "once/time.h"
+
+namespace once {
+
+inline constexpr std::uint32_t kFormatNumber = 1;
+
+// Writes the format into a database that is empty, and checks it in any other: `unsupported` when
+// it is newer than this program, `invalid` when the database is not one of ours.
+Result<void> settle_format(rocksdb::DB& db);
+
+// The latest time that was recorded; Time::min() in a new store.
+Result<Time> recorded_time(rocksdb::DB& db);
+
+void record_time(Time now, rocksdb::WriteBatch& batch);
+
+}  // namespace once

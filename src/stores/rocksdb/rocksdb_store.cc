@@ -1,0 +1,114 @@
+#include "stores/rocksdb/rocksdb_store.h"
+
+#include <utility>
+
+#include "stores/rocksdb/group.h"
+#include "stores/rocksdb/reader.h"
+#include "stores/rocksdb/records.h"
+
+namespace once {
+namespace {
+
+constexpr Duration kSyncEvery = std::chrono::seconds(1);
+constexpr std::size_t kSweptAtOnce = 1'000;
+
+constexpr Limits kLimits = {
+    .writes_per_commit = 10'000,
+    .value_bytes = 16U << 20,
+    .partition_bytes = 4'096,
+};
+
+std::vector<Result<CommitOutcome>> all(std::size_t count, const Error& error) {
+  return std::vector<Result<CommitOutcome>>(count, std::unexpected(error));
+}
+
+}  // namespace
+
+RocksDbStore::RocksDbStore(std::unique_ptr<Engine> engine, const RocksDbOptions& options,
+                           Clock& clock)
+    : options_(options),
+      engine_(std::move(engine)),
+      db_(*engine_->db),
+      writer_(db_, options_, clock),
+      sweeper_(db_, stripes_, writer_, engine_->time) {
+  if (options_.durability == Durability::relaxed) {
+    syncing_.emplace(clock, kSyncEvery, [this] {
+      static_cast<void>(writer_.sync());  // Its failure closes the store for writes.
+      return false;
+    });
+  }
+  if (options_.sweep_every > Duration::zero()) {
+    sweeping_.emplace(clock, options_.sweep_every, [this] { return sweep_in_background(); });
+  }
+}
+
+RocksDbStore::~RocksDbStore() {
+  sweeping_.reset();
+  syncing_.reset();
+  // Nobody is left to hear of a failure; what was answered as durable is so already.
+  if (keep_time()) static_cast<void>(writer_.sync());
+}
+
+const Limits& RocksDbStore::limits() const { return kLimits; }
+
+std::string RocksDbStore::describe() const {
+  const std::string_view promise =
+      options_.durability == Durability::synced
+          ? "synced before every answer"
+          : "relaxed: synced once a second, power loss may lose the last second";
+  return "rocksdb " + options_.directory.string() + ", " + std::string(promise);
+}
+
+Result<std::vector<std::optional<Item>>> RocksDbStore::do_get(std::span<const Key> keys) {
+  return read_items(db_, keys, now());
+}
+
+Result<ScanPage> RocksDbStore::do_scan(const ScanRequest& request) {
+  return read_scan(db_, request, now());
+}
+
+Result<ListPage> RocksDbStore::do_list(const ListRequest& request) {
+  return read_list(db_, request, now());
+}
+
+Result<CommitOutcome> RocksDbStore::do_commit(Transaction transaction) {
+  return std::move(do_commit_each({&transaction, 1}).front());
+}
+
+std::vector<Result<CommitOutcome>> RocksDbStore::do_commit_each(
+    std::span<const Transaction> transactions) {
+  if (const Result<void> open = writer_.check_open(); !open) {
+    return all(transactions.size(), open.error());
+  }
+  Group group(transactions);
+  const Stripes::Held held(stripes_, group.keys());
+  const Time now = engine_->time.now();
+  group.read(db_, now);
+  std::vector<Result<CommitOutcome>> answers = group.evaluate(now);
+  rocksdb::WriteBatch batch;
+  group.collect(batch);
+  if (batch.Count() == 0) return answers;
+  // Even an answer that writes nothing rests on what its predecessors were to write.
+  if (const Result<void> written = writer_.write(batch); !written) {
+    return all(transactions.size(), written.error());
+  }
+  return answers;
+}
+
+Result<Swept> RocksDbStore::sweep(std::size_t limit) {
+  if (Result<void> kept = keep_time(); !kept) return std::unexpected(std::move(kept.error()));
+  return sweeper_.sweep(limit);
+}
+
+Result<void> RocksDbStore::keep_time() {
+  rocksdb::WriteBatch batch;
+  record_time(now(), batch);
+  return writer_.write_unsynced(batch);
+}
+
+bool RocksDbStore::sweep_in_background() {
+  const Result<Swept> swept = sweep(kSweptAtOnce);
+  return swept && !swept->finished;
+}
+
+}  // namespace once

@@ -1,0 +1,68 @@
+// The pieces of the embedded store put together.
+#pragma once
+
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "once/rocksdb_store.h"
+#include "stores/rocksdb/directory.h"
+#include "stores/rocksdb/expiry_filter.h"
+#include "stores/rocksdb/periodic.h"
+#include "stores/rocksdb/store_time.h"
+#include "stores/rocksdb/stripes.h"
+#include "stores/rocksdb/sweeper.h"
+#include "stores/rocksdb/writer.h"
+
+namespace once {
+
+// open_rocksdb() on another file system. `env` must outlive the store.
+Result<std::unique_ptr<Store>> open_rocksdb_on(rocksdb::Env& env, const RocksDbOptions& options,
+                                               Clock& clock);
+
+// What the database needs to run, and lives longer than it.
+struct Engine {
+  explicit Engine(Clock& clock) : time(clock), filter(time) {}
+
+  StoreTime time;
+  ExpiryFilter filter;
+  std::unique_ptr<DirectoryUse> use;
+  std::unique_ptr<rocksdb::DB> db;
+};
+
+class RocksDbStore final : public Store {
+ public:
+  RocksDbStore(std::unique_ptr<Engine> engine, const RocksDbOptions& options, Clock& clock);
+  ~RocksDbStore() override;
+
+  const Limits& limits() const override;
+  std::string describe() const override;
+  Time now() override { return engine_->time.now(); }
+  Result<Swept> sweep(std::size_t limit) override;
+
+ protected:
+  Result<std::vector<std::optional<Item>>> do_get(std::span<const Key> keys) override;
+  Result<ScanPage> do_scan(const ScanRequest& request) override;
+  Result<ListPage> do_list(const ListRequest& request) override;
+  Result<CommitOutcome> do_commit(Transaction transaction) override;
+  std::vector<Result<CommitOutcome>> do_commit_each(
+      std::span<const Transaction> transactions) override;
+
+ private:
+  Result<void> keep_time();
+  bool sweep_in_background();
+
+  const RocksDbOptions options_;
+  const std::unique_ptr<Engine> engine_;
+  rocksdb::DB& db_;
+  Stripes stripes_;
+  Writer writer_;
+  Sweeper sweeper_;
+  std::optional<Periodic> syncing_;
+  std::optional<Periodic> sweeping_;
+};
+
+}  // namespace once

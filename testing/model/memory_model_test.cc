@@ -1,0 +1,18 @@
+#include <gtest/gtest.h>
+
+#include "once/memory_store.h"
+#include "testing/model/check_model.h"
+
+namespace once::testing {
+namespace {
+
+TEST(StoreModel, MemoryDoesWhatAPlainMapDoes) {
+  check_model(500, [](Clock& clock) { return open_memory({}, clock); });
+}
+
+TEST(StoreModel, BoundedMemoryWithRoomDoesWhatAPlainMapDoes) {
+  check_model(500, [](Clock& clock) { return open_memory({.max_bytes = 64U << 20}, clock); });
+}
+
+}  // namespace
+}  // namespace once::testing

@@ -1,0 +1,72 @@
+#include "testing/simulator/hunt.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+namespace once::testing {
+namespace {
+
+constexpr std::size_t kTraceTail = 4'000;
+
+// A race detector slows every step about fifty times and finds its races in a few seeds.
+#if defined(__SANITIZE_THREAD__)
+constexpr std::size_t kSeedDivisor = 20;
+#else
+constexpr std::size_t kSeedDivisor = 1;
+#endif
+
+std::optional<Finding> try_seed(std::uint64_t seed, const Scenario& scenario,
+                                SimulationOptions options) {
+  options.seed = seed;
+  Simulation simulation(options);
+  std::string complaint = scenario(simulation);
+  if (complaint.empty()) return std::nullopt;
+  return Finding{seed, std::move(complaint), simulation.trace()};
+}
+
+std::string replay_command(std::uint64_t seed) {
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
+  return "ONCE_SEED=" + std::to_string(seed) + ' ' + std::filesystem::relative(program).string() +
+         " --gtest_filter=" + test->test_suite_name() + '.' + test->name();
+}
+
+void report(const Finding& found) {
+  const std::size_t cut = found.trace.size() > kTraceTail ? found.trace.size() - kTraceTail : 0;
+  ADD_FAILURE() << "seed " << found.seed << ": " << found.complaint
+                << "\nreplay with: " << replay_command(found.seed) << "\nthe end of its trace:\n"
+                << found.trace.substr(cut);
+}
+
+void replay(std::uint64_t seed, const Scenario& scenario, SimulationOptions options) {
+  options.seed = seed;
+  Simulation simulation(options);
+  const std::string complaint = scenario(simulation);
+  std::cout << simulation.trace();
+  EXPECT_EQ(complaint, "") << "seed " << seed;
+}
+
+}  // namespace
+
+std::optional<Finding> find_bug(std::size_t seeds, const Scenario& scenario,
+                                SimulationOptions options) {
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    if (auto found = try_seed(seed, scenario, options)) return found;
+  }
+  return std::nullopt;
+}
+
+void expect_holds(std::size_t seeds, const Scenario& scenario, SimulationOptions options) {
+  if (const char* seed = std::getenv("ONCE_SEED")) {
+    return replay(std::strtoull(seed, nullptr, 10), scenario, options);
+  }
+  seeds /= kSeedDivisor;
+  if (std::getenv("ONCE_LONG") != nullptr) seeds *= 50;
+  if (const auto found = find_bug(seeds, scenario, options)) report(*found);
+}
+
+}  // namespace once::testing

@@ -1,0 +1,212 @@
+#include "testing/simulator/simulation.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "drivers/perform.h"
+#include "testing/simulator/describe.h"
+
+namespace once::testing {
+
+// One logical client: a script, the plan it is in the middle of, and a clock that is off.
+class Simulation::Client {
+ public:
+  Client(std::string name, Script script, Duration skew)
+      : name_(std::move(name)), script_(std::move(script)), skew_(skew) {}
+
+  void start(Simulation& simulation) {
+    run_.emplace(simulation, skew_);
+    plan_.emplace(script_());
+    detail::start(*run_, *plan_);
+  }
+
+  // Gone in the middle of whatever it did; it comes back at `restart`.
+  void crash(Time restart) {
+    plan_.reset();
+    run_.reset();
+    ready_at = restart;
+  }
+
+  void end() {
+    ending = detail::take_result(*plan_);
+    crash(kNever);
+  }
+
+  bool started() const { return run_.has_value(); }
+  detail::PlanState& run() { return *run_; }
+  const std::string& name() const { return name_; }
+
+  Time ready_at{};                               // Not picked before.
+  std::optional<Result<std::monostate>> ending;  // Once the script came to its end.
+
+ private:
+  class Run final : public detail::PlanState {
+   public:
+    Run(Simulation& simulation, Duration skew)
+        : PlanState(simulation.store_->limits(), simulation.client_entropy_),
+          clock_(simulation.clock_),
+          skew_(skew) {}
+    Time now() override { return clock_.now() + skew_; }
+
+   private:
+    Clock& clock_;
+    const Duration skew_;
+  };
+
+  const std::string name_;
+  const Script script_;
+  const Duration skew_;
+  std::optional<Run> run_;
+  std::optional<Plan<std::monostate>> plan_;
+};
+
+// A commit whose sender was told that its outcome is unknown, and which is still on its way.
+struct Simulation::Late {
+  std::string sender;
+  std::vector<Write> writes;
+};
+
+Simulation::Simulation(SimulationOptions options)
+    : options_(options),
+      entropy_(options.seed),
+      client_entropy_(~options.seed),
+      store_(open_memory({}, clock_)) {}
+
+Simulation::~Simulation() = default;
+
+void Simulation::add_client(std::string name, Script script) {
+  const auto width = static_cast<std::uint64_t>(options_.max_skew.count());
+  const Duration skew =
+      Duration(static_cast<std::int64_t>(below(2 * width + 1))) - options_.max_skew;
+  clients_.push_back(std::make_unique<Client>(std::move(name), std::move(script), skew));
+}
+
+bool Simulation::run() {
+  while (step()) {
+    if (++steps_ >= options_.max_steps) {
+      note("too many steps");
+      return false;
+    }
+  }
+  return true;
+}
+
+void Simulation::note(const std::string& line) {
+  trace_ += std::to_string(steps_) + ' ' + std::to_string(clock_.now().time_since_epoch().count()) +
+            ' ' + line + '\n';
+}
+
+// False when nobody has anything left to do.
+bool Simulation::step() {
+  clock_.advance(Duration(
+      static_cast<std::int64_t>(below(static_cast<std::uint64_t>(options_.max_step.count()) + 1))));
+  if (!late_.empty() && chance(100)) {
+    land(below(late_.size()));
+    return true;
+  }
+  if (Client* client = pick()) {
+    act(*client);
+    return true;
+  }
+  if (late_.empty()) return false;
+  land(below(late_.size()));
+  return true;
+}
+
+// One of those who can go on; if all of them wait, time moves to where the first can.
+Simulation::Client* Simulation::pick() {
+  std::vector<Client*> waiting;
+  for (const auto& client : clients_) {
+    if (!client->ending) waiting.push_back(client.get());
+  }
+  if (waiting.empty()) return nullptr;
+  const auto ready_at = [](const Client* client) { return client->ready_at; };
+  const Time first = ready_at(*std::ranges::min_element(waiting, {}, ready_at));
+  if (first > clock_.now()) clock_.advance(first - clock_.now());
+  std::erase_if(waiting, [&](const Client* client) { return client->ready_at > clock_.now(); });
+  return waiting[below(waiting.size())];
+}
+
+void Simulation::act(Client& client) {
+  if (!client.started()) {
+    client.start(*this);
+    record(client, "starts");
+    settle(client);
+    return;
+  }
+  if (chance(options_.fates.crashes_before)) return crash(client);
+  perform(client);
+  record(client, describe(client.run().step) + " -> " + describe_answer(client.run().step));
+  if (chance(options_.fates.crashes_after)) return crash(client);
+  settle(client);
+}
+
+void Simulation::perform(Client& client) {
+  const detail::Step& step = client.run().step;
+  if (std::holds_alternative<detail::PauseStep*>(step)) return;
+  if (chance(options_.fates.fails_before)) {
+    detail::fail_step(step, {ErrorCode::unavailable, "simulated: nothing happened"});
+  } else if (auto* const* one = std::get_if<detail::CommitStep*>(&step)) {
+    (*one)->answer = commit(client, (*one)->writes);
+  } else if (auto* const* each = std::get_if<detail::CommitEachStep*>(&step)) {
+    std::vector<Result<CommitOutcome>> answers;
+    for (const std::span<Write>& writes : (*each)->transactions) {
+      answers.push_back(commit(client, writes));
+    }
+    (*each)->answer = std::move(answers);
+  } else {
+    detail::perform(step, *store_, client_entropy_);
+  }
+}
+
+Result<CommitOutcome> Simulation::commit(Client& client, std::span<Write> writes) {
+  detail::stamp(writes, client_entropy_);
+  const auto unknown = failure(ErrorCode::unknown, "simulated: the reply was lost");
+  if (chance(options_.fates.lands_late)) {
+    late_.push_back({client.name(), {writes.begin(), writes.end()}});
+    return unknown;
+  }
+  Result<CommitOutcome> outcome = store_->commit(writes);
+  if (!chance(options_.fates.fails_after)) return outcome;
+  const bool happened = outcome && committed(*outcome);
+  record(client, happened ? "loses the reply: committed" : "loses the reply: nothing happened");
+  return unknown;
+}
+
+void Simulation::crash(Client& client) {
+  const auto bound = static_cast<std::uint64_t>(options_.restart_after.count());
+  client.crash(clock_.now() + Duration(static_cast<std::int64_t>(below(bound + 1))));
+  record(client, "crashes");
+}
+
+// The plan goes on to its next step, or to its end.
+void Simulation::settle(Client& client) {
+  detail::go_on(client.run());
+  if (client.run().leaf == nullptr) {
+    client.end();
+    record(client, client.ending->has_value()
+                       ? "ends"
+                       : "ends: " + std::string(name_of(client.ending->error().code)));
+  } else if (auto* const* pause = std::get_if<detail::PauseStep*>(&client.run().step)) {
+    client.ready_at = later(clock_.now(), (*pause)->length);
+  }
+}
+
+void Simulation::land(std::size_t which) {
+  const Late late = std::move(late_[which]);
+  late_.erase(late_.begin() + static_cast<std::ptrdiff_t>(which));
+  const Result<CommitOutcome> outcome = store_->commit(late.writes);
+  std::string text = late.sender + " landed late:";
+  for (const Write& write : late.writes) text += " [" + describe(write) + "]";
+  note(text + (outcome && committed(*outcome) ? " -> committed" : " -> nothing"));
+}
+
+bool Simulation::chance(unsigned of_a_thousand) { return below(1000) < of_a_thousand; }
+
+std::uint64_t Simulation::below(std::uint64_t bound) { return entropy_.random() % bound; }
+
+void Simulation::record(const Client& client, const std::string& what) {
+  note(client.name() + ' ' + what);
+}
+
+}  // namespace once::testing

@@ -1,0 +1,91 @@
+// Runs clients as plans on one seeded scheduler, which decides at every step who goes next, whether
+// the step fails, whether its reply is lost, whether it lands late, and whether the client crashes
+// there. The same seed gives the same trace, byte for byte.
+//
+//   Simulation simulation({.seed = 7});
+//   simulation.add_client("appender", [&] { return append_ten(world); });
+//   simulation.run();
+//   EXPECT_EQ(...)   // what stands in simulation.store(), and what the clients did to `world`
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "once/memory_store.h"
+#include "once/plan.h"
+#include "testing/manual_clock.h"
+
+namespace once::testing {
+
+// How often, of a thousand, a step meets each fate. What is left goes well.
+struct Fates {
+  unsigned fails_before = 30;  // unavailable: nothing was read or written.
+  unsigned fails_after = 30;   // unknown: a commit that was performed, but its reply is lost.
+  unsigned lands_late = 30;    // unknown: a commit that is performed some steps later.
+  unsigned crashes_before = 15;
+  unsigned crashes_after = 15;
+};
+
+struct SimulationOptions {
+  std::uint64_t seed = 1;
+  Fates fates;
+  Duration max_skew = std::chrono::seconds(5);       // Of each client's clock, either way.
+  Duration max_step = std::chrono::milliseconds(5);  // Time that passes in a step.
+  Duration restart_after = std::chrono::seconds(1);  // At most, from a crash to the next start.
+  std::size_t max_steps = 100'000;
+};
+
+class Simulation {
+ public:
+  using Script = std::function<Plan<std::monostate>()>;
+
+  explicit Simulation(SimulationOptions options);
+  ~Simulation();
+
+  // A client runs its script to the end; after a crash it starts it again from the beginning, with
+  // nothing but what it wrote and what the script captured.
+  void add_client(std::string name, Script script);
+
+  // True when every client came to its end, and every late write has landed.
+  bool run();
+
+  // What the clients share, without faults: for preparing and judging a run.
+  Store& store() { return *store_; }
+  ManualClock& clock() { return clock_; }
+
+  // One line an event. Scripts may add their own.
+  const std::string& trace() const { return trace_; }
+  void note(const std::string& line);
+
+ private:
+  class Client;
+  struct Late;
+
+  bool step();
+  Client* pick();
+  void act(Client& client);
+  void perform(Client& client);
+  Result<CommitOutcome> commit(Client& client, std::span<Write> writes);
+  void crash(Client& client);
+  void settle(Client& client);
+  void land(std::size_t which);
+  bool chance(unsigned of_a_thousand);
+  std::uint64_t below(std::uint64_t bound);
+  void record(const Client& client, const std::string& what);
+
+  const SimulationOptions options_;
+  Entropy entropy_;         // The scheduler's own.
+  Entropy client_entropy_;  // Versions and jitter, kept apart so that a fate moves no version.
+  ManualClock clock_;
+  std::unique_ptr<Store> store_;
+  std::vector<std::unique_ptr<Client>> clients_;
+  std::vector<Late> late_;
+  std::string trace_;
+  std::size_t steps_ = 0;
+};
+
+}  // namespace once::testing
