@@ -115,10 +115,12 @@ void run(const Contest& contest) {
     yardstick.push_back(contest.yardstick());
     if (round % 2 == 1) ours.push_back(contest.ours());
   }
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < ours.size(); ++i) ratios.push_back(yardstick[i] / ours[i]);
   const auto operations = static_cast<double>(contest.operations);
   const double our_rate = operations / median(ours);
   const double their_rate = operations / median(yardstick);
-  const double ratio = our_rate / their_rate;
+  const double ratio = median(ratios);
   std::printf("%-44s %13s %13s %7.2f  %s\n", ("  " + contest.name).c_str(),
               rate_text(our_rate).c_str(), rate_text(their_rate).c_str(), ratio,
               verdict(ratio, contest.target).c_str());

@@ -1,5 +1,6 @@
 // Measures ours and a yardstick side by side: short trials that take turns in one run, so that both
-// meet the same machine, and the medians of each.
+// meet the same machine. Rates are medians over the rounds; so is the ratio, of each round's own
+// ratio, because what else the machine does changes more slowly than that.
 #pragma once
 
 #include <cstddef>

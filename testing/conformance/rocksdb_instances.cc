@@ -3,8 +3,8 @@
 #include <stdexcept>
 
 #include "testing/conformance/embedded_subject.h"
-#include "testing/conformance/scratch_directory.h"
 #include "testing/conformance/store_conformance.h"
+#include "testing/temp_dir.h"
 
 namespace once::testing {
 namespace {
@@ -31,7 +31,7 @@ class RocksDbSubject final : public Subject {
     return std::move(*store);
   }
 
-  ScratchDirectory directory_;
+  TempDir directory_;
   EmbeddedSubject embedded_;
 };
 

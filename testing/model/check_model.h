@@ -3,14 +3,16 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 
 #include "once/store.h"
+#include "testing/manual_clock.h"
 
 namespace once::testing {
 
-// Runs `cases` random sequences, each on a fresh store; ten times as many where ONCE_LONG is set.
-// A failure prints the shortest sequence found and the command that repeats it.
-void check_model(int cases, const std::function<std::unique_ptr<Store>(Clock&)>& open);
+// Runs `cases` sequences, each on the empty store that `fresh` gives and whose clock is `clock`.
+// The sequences are the same every time, except where ONCE_LONG is set: then they are ten times as
+// many and others in every run. A failure prints the shortest sequence found and how to repeat it.
+void check_model(int cases, ManualClock& clock,
+                 const std::function<std::shared_ptr<Store>()>& fresh);
 
 }  // namespace once::testing

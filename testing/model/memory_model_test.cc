@@ -7,11 +7,13 @@ namespace once::testing {
 namespace {
 
 TEST(StoreModel, MemoryDoesWhatAPlainMapDoes) {
-  check_model(500, [](Clock& clock) { return open_memory({}, clock); });
+  ManualClock clock;
+  check_model(2'000, clock, [&] { return open_memory({}, clock); });
 }
 
 TEST(StoreModel, BoundedMemoryWithRoomDoesWhatAPlainMapDoes) {
-  check_model(500, [](Clock& clock) { return open_memory({.max_bytes = 64U << 20}, clock); });
+  ManualClock clock;
+  check_model(2'000, clock, [&] { return open_memory({.max_bytes = 64U << 20}, clock); });
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ class Simulation::Client {
   class Run final : public detail::PlanState {
    public:
     Run(Simulation& simulation, Duration skew)
-        : PlanState(simulation.store_->limits(), simulation.client_entropy_),
+        : PlanState(simulation.limits_, simulation.client_entropy_),
           clock_(simulation.clock_),
           skew_(skew) {}
     Time now() override { return clock_.now() + skew_; }
@@ -70,7 +70,11 @@ Simulation::Simulation(SimulationOptions options)
     : options_(options),
       entropy_(options.seed),
       client_entropy_(~options.seed),
-      store_(open_memory({}, clock_)) {}
+      store_(open_memory({}, clock_)),
+      limits_(store_->limits()) {
+  limits_.clock_error = 2 * options_.max_skew;
+  if (options_.writes_per_commit > 0) limits_.writes_per_commit = options_.writes_per_commit;
+}
 
 Simulation::~Simulation() = default;
 
@@ -161,6 +165,9 @@ void Simulation::perform(Client& client) {
 
 Result<CommitOutcome> Simulation::commit(Client& client, std::span<Write> writes) {
   detail::stamp(writes, client_entropy_);
+  if (writes.size() > limits_.writes_per_commit) {
+    return failure(ErrorCode::unsupported, "simulated: too many writes in a commit");
+  }
   const auto unknown = failure(ErrorCode::unknown, "simulated: the reply was lost");
   if (chance(options_.fates.lands_late)) {
     late_.push_back({client.name(), {writes.begin(), writes.end()}});

@@ -37,6 +37,7 @@ struct SimulationOptions {
   Duration max_step = std::chrono::milliseconds(5);  // Time that passes in a step.
   Duration restart_after = std::chrono::seconds(1);  // At most, from a crash to the next start.
   std::size_t max_steps = 100'000;
+  std::size_t writes_per_commit = 0;  // As few as the store is to allow; 0 leaves it its own limit.
 };
 
 class Simulation {
@@ -82,6 +83,7 @@ class Simulation {
   Entropy client_entropy_;  // Versions and jitter, kept apart so that a fate moves no version.
   ManualClock clock_;
   std::unique_ptr<Store> store_;
+  Limits limits_;  // The store's, and the clock error that the clients' skew amounts to.
   std::vector<std::unique_ptr<Client>> clients_;
   std::vector<Late> late_;
   std::string trace_;

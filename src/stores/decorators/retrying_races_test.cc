@@ -42,7 +42,7 @@ class RetryingRacesTest : public Decorated {
 
   // Runs `act` before the second sending.
   void before_resend(std::function<void()> act) {
-    interrupted_.before_commit = [this, act, count = 0]() mutable {
+    interrupted_.before_commit = [act, count = 0]() mutable {
       if (++count == 2) act();
     };
   }

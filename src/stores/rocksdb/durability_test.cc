@@ -75,6 +75,27 @@ TEST_F(Durable, ATornEndOfTheLogOpensWithWholeCommitsInOrder) {
   EXPECT_LT(fewest, kCommits - 5);
 }
 
+TEST_F(Durable, RelaxedOpensALogWithAHoleAndKeepsWhatIsBeforeIt) {
+  constexpr std::int64_t kCommits = 20;
+  options_.durability = Durability::relaxed;
+  open();
+  for (std::int64_t number = 0; number < kCommits; ++number) {
+    ASSERT_TRUE(commit(put(key_of("home", number), Bytes(100, 'v'), absent())));
+  }
+  close();
+  ASSERT_EQ(files(".log").size(), 1U);
+  const auto log = files(".log")[0];
+  flip_byte(log, std::filesystem::file_size(log) / 2);
+  open();
+  std::int64_t kept = 0;
+  while (has(key_of("home", kept))) ++kept;
+  EXPECT_GT(kept, kCommits / 4);
+  EXPECT_LT(kept, kCommits);
+  for (std::int64_t number = kept; number < kCommits; ++number) {
+    EXPECT_FALSE(has(key_of("home", number)));
+  }
+}
+
 class Watched : public RocksDbTest {
  protected:
   void open_watched() {
