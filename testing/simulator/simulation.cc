@@ -72,7 +72,7 @@ Simulation::Simulation(SimulationOptions options)
       client_entropy_(~options.seed),
       store_(open_memory({}, clock_)),
       limits_(store_->limits()) {
-  limits_.clock_error = 2 * options_.max_skew;
+  if (options_.admit_skew) limits_.clock_error = 2 * options_.max_skew;
   if (options_.writes_per_commit > 0) limits_.writes_per_commit = options_.writes_per_commit;
 }
 

@@ -34,6 +34,7 @@ struct SimulationOptions {
   std::uint64_t seed = 1;
   Fates fates;
   Duration max_skew = std::chrono::seconds(5);       // Of each client's clock, either way.
+  bool admit_skew = true;                            // The store declares it as its clock error.
   Duration max_step = std::chrono::milliseconds(5);  // Time that passes in a step.
   Duration restart_after = std::chrono::seconds(1);  // At most, from a crash to the next start.
   std::size_t max_steps = 100'000;

@@ -1,0 +1,113 @@
+#include "primitives/claim_record.h"
+
+#include <xxhash.h>
+
+#include "primitives/record.h"
+#include "primitives/text_armor.h"
+
+namespace once::claims {
+namespace {
+
+constexpr std::uint8_t kFormat = 1;
+
+void write_fields(RecordWriter& out, const ClaimRecord& record) {
+  out.number(static_cast<std::uint64_t>(record.state));
+  out.number(static_cast<std::uint64_t>(record.fence));
+  out.number(static_cast<std::uint64_t>(record.attempt));
+  out.number(record.nonce);
+  out.bytes(record.owner);
+  out.bytes(record.request);
+  out.bytes(record.payload_hash);
+  out.number(static_cast<std::uint64_t>(record.ttl.count()));
+  out.time(record.claimed);
+  out.time(record.lease_until);
+  out.time(record.completed);
+  out.time(record.kept_until);
+  out.bytes(record.result);
+}
+
+ClaimRecord read_fields(RecordReader& in) {
+  ClaimRecord record;
+  record.state = static_cast<ClaimRecord::State>(in.number());
+  record.fence = static_cast<std::int64_t>(in.number());
+  record.attempt = static_cast<std::int64_t>(in.number());
+  record.nonce = in.number();
+  record.owner = in.bytes();
+  record.request = in.bytes();
+  record.payload_hash = in.bytes();
+  record.ttl = Duration(static_cast<std::int64_t>(in.number()));
+  record.claimed = in.time();
+  record.lease_until = in.time();
+  record.completed = in.time();
+  record.kept_until = in.time();
+  record.result = in.bytes();
+  return record;
+}
+
+bool sensible(const ClaimRecord& record) {
+  return record.state <= ClaimRecord::State::failed && record.fence >= 0 && record.attempt >= 0 &&
+         record.ttl.count() >= 0;
+}
+
+}  // namespace
+
+Bytes encode(const ClaimRecord& record) {
+  RecordWriter out(RecordKind::claim, kFormat);
+  write_fields(out, record);
+  return out.finish();
+}
+
+Result<ClaimRecord> decode_claim(const Value& value) {
+  const Bytes* bytes = std::get_if<Bytes>(&value);
+  if (bytes == nullptr) return failure(ErrorCode::corrupt, "a claim's key holds a number");
+  Result<RecordReader> in = RecordReader::open(*bytes, RecordKind::claim, kFormat);
+  if (!in) return std::unexpected(std::move(in.error()));
+  ClaimRecord record = read_fields(*in);
+  if (!in->sound() || !sensible(record)) {
+    return failure(ErrorCode::corrupt, "a claim's record does not parse");
+  }
+  return record;
+}
+
+Bytes hash_of(std::string_view payload) {
+  XXH128_canonical_t bytes;
+  XXH128_canonicalFromHash(&bytes, XXH3_128bits(payload.data(), payload.size()));
+  return {reinterpret_cast<const char*>(bytes.digest), sizeof bytes.digest};
+}
+
+Time expiry_of(const ClaimRecord& record, Time now) {
+  switch (record.state) {
+    case ClaimRecord::State::busy: return kNever;
+    case ClaimRecord::State::free: return later(now, kFenceMemory);
+    case ClaimRecord::State::done:
+    case ClaimRecord::State::failed: return later(record.kept_until, kFenceMemory);
+  }
+  return kNever;
+}
+
+bool same_claim(const ClaimRecord& a, const ClaimRecord& b) {
+  return a.fence == b.fence && a.nonce == b.nonce;
+}
+
+Ticket seal(const OpenTicket& ticket) {
+  RecordWriter out(RecordKind::ticket, kFormat);
+  out.number(ticket.version.number);
+  write_fields(out, ticket.record);
+  return {armored(out.finish())};
+}
+
+Result<OpenTicket> unseal(const Ticket& ticket) {
+  const auto bad = failure(ErrorCode::invalid, "not a ticket");
+  const std::optional<Bytes> bytes = unarmored(ticket.text);
+  if (!bytes) return bad;
+  Result<RecordReader> in = RecordReader::open(*bytes, RecordKind::ticket, kFormat);
+  if (!in) return bad;
+  OpenTicket open;
+  open.version = {in->number()};
+  open.record = read_fields(*in);
+  const bool busy = open.record.state == ClaimRecord::State::busy;
+  if (!in->sound() || !sensible(open.record) || !busy || !open.version) return bad;
+  return open;
+}
+
+}  // namespace once::claims

@@ -1,0 +1,54 @@
+// What a claim's key holds, and the ticket that proves one claim.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "once/claims.h"
+
+namespace once::claims {
+
+struct ClaimRecord {
+  enum class State : std::uint8_t { free = 0, busy = 1, done = 2, failed = 3 };
+
+  State state = State::free;
+  std::int64_t fence = 0;
+  std::int64_t attempt = 0;
+  std::uint64_t nonce = 0;  // With the fence, names the claim.
+  std::string owner;
+  std::string request;
+  Bytes payload_hash;  // Empty when there was no payload.
+  Duration ttl{};
+  Time claimed{};
+  Time lease_until{};
+  Time completed{};
+  Time kept_until{};  // An outcome is remembered until then; after it the key is free.
+  Bytes result;
+
+  friend bool operator==(const ClaimRecord&, const ClaimRecord&) = default;
+};
+
+// How long a freed key keeps its fence and attempt, at least (H13).
+inline constexpr Duration kFenceMemory = std::chrono::hours(1);
+
+Bytes encode(const ClaimRecord& record);
+Result<ClaimRecord> decode_claim(const Value& value);
+
+// 16 bytes; equal payloads have equal hashes, others practically never.
+Bytes hash_of(std::string_view payload);
+
+// The item's expiry: never while busy; later an hour after there is nothing to remember.
+Time expiry_of(const ClaimRecord& record, Time now);
+
+bool same_claim(const ClaimRecord& a, const ClaimRecord& b);
+
+// A ticket carries the record as it was claimed and the version under which it was stored, so that
+// completing it needs no read.
+struct OpenTicket {
+  ClaimRecord record;
+  Version version;
+};
+Ticket seal(const OpenTicket& ticket);
+Result<OpenTicket> unseal(const Ticket& ticket);
+
+}  // namespace once::claims

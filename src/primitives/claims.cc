@@ -1,0 +1,276 @@
+#include "once/claims.h"
+
+#include <algorithm>
+#include <set>
+
+#include "primitives/claim_record.h"
+#include "primitives/keys.h"
+#include "primitives/landing.h"
+
+namespace once::claims {
+namespace {
+
+using State = ClaimRecord::State;
+
+constexpr Duration kMaxLease = std::chrono::days(30);
+constexpr Duration kMaxTtl = std::chrono::years(10);
+constexpr Duration kFirstPoll{10};
+constexpr Duration kLongestPoll{500};
+
+Result<void> check_times(Duration lease, Duration ttl) {
+  if (lease < Duration(1) || lease > kMaxLease) {
+    return failure(ErrorCode::invalid, "a lease is 1 ms to 30 days");
+  }
+  if (ttl < Duration::zero() || ttl > kMaxTtl) {
+    return failure(ErrorCode::invalid, "a ttl is 0 to 10 years");
+  }
+  return {};
+}
+
+Result<void> check_request(const ClaimRequest& request) {
+  if (request.owner.size() > kMaxLabel || request.request.size() > kMaxLabel) {
+    return failure(ErrorCode::invalid, "owner and request have at most 512 bytes");
+  }
+  return check_times(request.lease, request.ttl);
+}
+
+bool remembers(const ClaimRecord& record, Time now) {
+  return (record.state == State::done || record.state == State::failed) && now < record.kept_until;
+}
+
+// Busy, or with an outcome to show.
+bool visible(const ClaimRecord& record, Time now) {
+  return record.state == State::busy || remembers(record, now);
+}
+
+bool is_held(const ClaimRecord& record, Time now, Duration clock_error) {
+  return record.state == State::busy && now < later(record.lease_until, clock_error);
+}
+
+Claimed claimed_as(const ClaimRecord& record, Version version) {
+  return {seal({record, version}), record.fence, record.attempt, record.lease_until};
+}
+
+// One who wants a key.
+struct Applicant {
+  ClaimRequest request;
+  Bytes payload_hash;
+  std::uint64_t nonce;
+
+  // The next claim after `last`, or the first.
+  ClaimRecord claim_after(const ClaimRecord* last, Time now) const {
+    const bool same_try =
+        last != nullptr && (last->state == State::busy || last->state == State::free);
+    const std::int64_t past_fence = last != nullptr ? last->fence + 1 : 1;
+    return {.state = State::busy,
+            .fence = std::max<std::int64_t>(past_fence, now.time_since_epoch().count()),
+            .attempt = same_try ? last->attempt + 1 : 1,
+            .nonce = nonce,
+            .owner = request.owner,
+            .request = request.request,
+            .payload_hash = payload_hash,
+            .ttl = request.ttl,
+            .claimed = now,
+            .lease_until = later(now, request.lease)};
+  }
+
+  bool differs_from(const ClaimRecord& record) const {
+    return !payload_hash.empty() && !record.payload_hash.empty() &&
+           payload_hash != record.payload_hash;
+  }
+
+  // What stands in the way, if anything does.
+  std::optional<ClaimOutcome> answer(const ClaimRecord& record, Version version, Time now,
+                                     Duration clock_error) const {
+    const bool remembered = remembers(record, now);
+    const bool ours = record.state == State::busy && !request.request.empty() &&
+                      record.request == request.request;
+    if (!remembered && !ours && !is_held(record, now, clock_error)) return std::nullopt;
+    if (differs_from(record)) return Mismatch{};
+    if (remembered) return Done{record.result, record.completed, record.state == State::failed};
+    if (ours) return claimed_as(record, version);
+    return Busy{record.owner, record.lease_until};
+  }
+};
+
+Plan<ClaimOutcome> take_as(Key key, Applicant applicant) {
+  const Limits* limits = co_await store_limits();
+  Time now = co_await store_now();
+  ClaimRecord wanted = applicant.claim_after(nullptr, now);
+  Write write = put(key, encode(wanted), absent_lasting());
+  for (;;) {
+    const CommitOutcome outcome = co_await land(write);
+    if (committed(outcome)) co_return claimed_as(wanted, write.version);
+    const std::optional<Item>& standing = std::get<Lost>(outcome).standing;
+    now = co_await store_now();
+    if (!standing) {
+      wanted = applicant.claim_after(nullptr, now);
+      write = put(key, encode(wanted), absent_lasting());
+      continue;
+    }
+    const Result<ClaimRecord> record = decode_claim(standing->value);
+    if (!record) co_return std::unexpected(record.error());
+    auto answer = applicant.answer(*record, standing->version, now, limits->clock_error);
+    if (answer) co_return std::move(*answer);
+    wanted = applicant.claim_after(&*record, now);
+    write = put(key, encode(wanted), unchanged(standing->version));
+  }
+}
+
+// What a ticket's holder makes of its claim at a time.
+using Settlement = std::function<ClaimRecord(ClaimRecord record, Time now)>;
+
+// Whether the claim was settled in this very way before; nothing if it can still be settled.
+std::optional<SettleOutcome> settled_before(const ClaimRecord& standing, const ClaimRecord& ours,
+                                            const ClaimRecord& wanted) {
+  if (!same_claim(standing, ours)) return Fenced{};
+  if (standing.state == State::busy) return std::nullopt;
+  if (standing.state == wanted.state && standing.result == wanted.result) return Settled{true};
+  return standing.state == State::free ? SettleOutcome(Fenced{}) : SettleOutcome(Mismatch{});
+}
+
+// Applies `settlement` to the claim that `ticket` proves, wherever it stands by now: renewing
+// changes its version, but not whose it is (H14).
+Plan<SettleOutcome> settle(Key key, OpenTicket ticket, Settlement settlement) {
+  for (;;) {
+    const Time now = co_await store_now();
+    const ClaimRecord wanted = settlement(ticket.record, now);
+    Write write = put(key, encode(wanted), unchanged(ticket.version), expiry_of(wanted, now));
+    const CommitOutcome outcome = co_await land(write);
+    if (committed(outcome)) co_return Settled{false};
+    const std::optional<Item>& standing = std::get<Lost>(outcome).standing;
+    if (!standing) co_return Fenced{};
+    const Result<ClaimRecord> record = decode_claim(standing->value);
+    if (!record) co_return std::unexpected(record.error());
+    auto before = settled_before(*record, ticket.record, wanted);
+    if (before) co_return std::move(*before);
+    ticket = {*record, standing->version};
+  }
+}
+
+ClaimRecord with_outcome(ClaimRecord record, State state, const Bytes& result, Time now) {
+  record.state = state;
+  record.completed = now;
+  record.kept_until = later(now, record.ttl);
+  record.result = result;
+  return record;
+}
+
+// Only what later claims must know. The nonce stays for a holder that releases twice.
+ClaimRecord freed(const ClaimRecord& record, std::uint64_t nonce) {
+  return {.state = State::free, .fence = record.fence, .attempt = record.attempt, .nonce = nonce};
+}
+
+ClaimState state_of(const ClaimRecord& record) {
+  const auto kind = record.state == State::busy   ? ClaimState::Kind::busy
+                    : record.state == State::done ? ClaimState::Kind::done
+                                                  : ClaimState::Kind::failed;
+  return {kind,           record.owner,       record.fence,     record.attempt,
+          record.claimed, record.lease_until, record.completed, record.kept_until,
+          record.result};
+}
+
+}  // namespace
+
+Key claim_key(std::string_view name_space, std::string_view name) {
+  return keys::claim(name_space, name);
+}
+
+Plan<ClaimOutcome> take(Key key, ClaimRequest request) {
+  if (const Result<void> ok = check_request(request); !ok) co_return std::unexpected(ok.error());
+  const std::uint64_t nonce = co_await random_number();
+  Bytes hash = request.payload ? hash_of(*request.payload) : Bytes();
+  Applicant applicant{std::move(request), std::move(hash), nonce};
+  co_return co_await take_as(std::move(key), std::move(applicant));
+}
+
+Plan<ClaimOutcome> take_within(Key key, ClaimRequest request, Duration wait) {
+  const Time start = co_await store_now();
+  const Time until = later(start, wait);
+  for (Duration longest = kFirstPoll;; longest = std::min(longest * 2, kLongestPoll)) {
+    ClaimOutcome outcome = co_await take(key, request);
+    const Time now = co_await store_now();
+    if (!std::holds_alternative<Busy>(outcome) || now >= until) co_return std::move(outcome);
+    const std::uint64_t drawn = co_await random_number();
+    const Duration jittered(
+        1 + static_cast<std::int64_t>(drawn % static_cast<std::uint64_t>(longest.count())));
+    co_await pause(std::min(jittered, until - now));
+  }
+}
+
+Plan<RenewOutcome> renew(Key key, Ticket ticket, Duration lease) {
+  Result<OpenTicket> open = unseal(ticket);
+  if (!open) co_return std::unexpected(open.error());
+  if (const Result<void> ok = check_times(lease, {}); !ok) co_return std::unexpected(ok.error());
+  Time until;
+  Settlement prolong = [lease, &until](ClaimRecord record, Time now) {
+    record.lease_until = until = later(now, lease);
+    return record;
+  };
+  const SettleOutcome outcome = co_await settle(std::move(key), std::move(*open), prolong);
+  if (std::holds_alternative<Settled>(outcome)) co_return Renewed{until};
+  co_return Fenced{};
+}
+
+Plan<SettleOutcome> complete(Key key, Ticket ticket, Bytes result) {
+  Result<OpenTicket> open = unseal(ticket);
+  if (!open) co_return std::unexpected(open.error());
+  Settlement finish = [&result](ClaimRecord record, Time now) {
+    return with_outcome(std::move(record), State::done, result, now);
+  };
+  co_return co_await settle(std::move(key), std::move(*open), finish);
+}
+
+Plan<SettleOutcome> release(Key key, Ticket ticket, Bytes failure, Release how) {
+  Result<OpenTicket> open = unseal(ticket);
+  if (!open) co_return std::unexpected(open.error());
+  Settlement let_go = [&failure, how](ClaimRecord record, Time now) {
+    if (how == Release::retryable) return freed(record, record.nonce);
+    return with_outcome(std::move(record), State::failed, failure, now);
+  };
+  co_return co_await settle(std::move(key), std::move(*open), let_go);
+}
+
+Plan<bool> forget(Key key) {
+  for (;;) {
+    const std::optional<Item> standing = co_await get(key);
+    if (!standing) co_return false;
+    const Result<ClaimRecord> record = decode_claim(standing->value);
+    if (!record) co_return std::unexpected(record.error());
+    const Time now = co_await store_now();
+    if (!visible(*record, now)) co_return false;
+    const ClaimRecord blank = freed(*record, 0);
+    Write write = put(key, encode(blank), unchanged(standing->version), expiry_of(blank, now));
+    const CommitOutcome outcome = co_await land(write);
+    if (committed(outcome)) co_return true;
+  }
+}
+
+Plan<std::optional<ClaimState>> show(Key key) {
+  const std::optional<Item> standing = co_await get(key);
+  if (!standing) co_return std::optional<ClaimState>();
+  const Result<ClaimRecord> record = decode_claim(standing->value);
+  if (!record) co_return std::unexpected(record.error());
+  const Time now = co_await store_now();
+  co_return visible(*record, now) ? std::optional(state_of(*record)) : std::nullopt;
+}
+
+Plan<ClaimPage> list(std::string name_space, std::optional<ClaimState::Kind> kind,
+                     std::string cursor, std::size_t limit) {
+  const ListRequest request{keys::claim_prefix(name_space), std::move(cursor), limit};
+  ListPage found = co_await once::list(request);
+  const Time now = co_await store_now();
+  ClaimPage page{{}, std::move(found.cursor)};
+  for (const ListPage::Listed& listed : found.items) {
+    const Result<ClaimRecord> record = decode_claim(listed.item.value);
+    if (!record) co_return std::unexpected(record.error());
+    if (!visible(*record, now)) continue;
+    ClaimState state = state_of(*record);
+    if (kind && state.kind != *kind) continue;
+    page.claims.push_back(
+        {std::string(keys::name_in(listed.key.partition.home)), std::move(state)});
+  }
+  co_return std::move(page);
+}
+
+}  // namespace once::claims

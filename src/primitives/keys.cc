@@ -1,0 +1,106 @@
+#include "primitives/keys.h"
+
+#include <cstdint>
+#include <utility>
+
+namespace once::keys {
+namespace {
+
+constexpr std::size_t kMaxName = 512;
+constexpr std::size_t kMaxNamespace = 64;
+
+std::string prefix(std::string_view kind, std::string_view name_space) {
+  std::string home(kind);
+  home += '/';
+  home += name_space;
+  home += '/';
+  return home;
+}
+
+// The length of the UTF-8 character at the start of `text`, or 0 if that is none, or not one that
+// may stand in a name.
+std::size_t name_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const std::uint8_t lead = byte(0);
+  if (lead < 0x80) return lead >= 0x20 && lead != 0x7f ? 1 : 0;
+  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  const bool control = lead == 0xc2 && byte(1) < 0xa0;
+  const bool overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
+  const bool surrogate = lead == 0xed && byte(1) >= 0xa0;
+  const bool too_large = lead == 0xf4 && byte(1) >= 0x90;
+  return control || overlong || surrogate || too_large ? 0 : length;
+}
+
+bool in_namespace(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '_' || c == '.';
+}
+
+}  // namespace
+
+Result<void> check_name(std::string_view name) {
+  if (name.empty() || name.size() > kMaxName) {
+    return failure(ErrorCode::invalid, "a key has 1 to 512 bytes");
+  }
+  while (!name.empty()) {
+    const std::size_t length = name_character(name);
+    if (length == 0) {
+      return failure(ErrorCode::invalid, "a key is UTF-8 without control characters");
+    }
+    name.remove_prefix(length);
+  }
+  return {};
+}
+
+Result<void> check_namespace(std::string_view name_space) {
+  bool sound = !name_space.empty() && name_space.size() <= kMaxNamespace;
+  for (const char c : name_space) sound = sound && in_namespace(c);
+  if (sound) return {};
+  return failure(ErrorCode::invalid, "a namespace has 1 to 64 of a-z, A-Z, 0-9, '-', '_' and '.'");
+}
+
+Key claim(std::string_view name_space, std::string_view name) {
+  return {{claim_prefix(name_space).append(name), ""}, 0};
+}
+
+std::string claim_prefix(std::string_view name_space) { return prefix("claim", name_space); }
+
+std::string log_home(std::string_view name_space, std::string_view stream) {
+  return prefix("log", name_space).append(stream);
+}
+
+Partition log_batches(std::string home, char strategy) {
+  return {std::move(home), std::string(1, strategy)};
+}
+
+Key log_mark(std::string home, char strategy, std::int64_t which) {
+  return {{std::move(home), std::string(1, strategy) + "/m"}, which};
+}
+
+Key log_head(std::string home, char strategy) {
+  return {{std::move(home), std::string(1, strategy) + "/h"}, 0};
+}
+
+Key log_batch_id(std::string home, char strategy, std::string_view id) {
+  return {{std::move(home), (std::string(1, strategy) + "/b/").append(id)}, 0};
+}
+
+Key document(std::string_view name_space, std::string_view name) {
+  return {{prefix("doc", name_space).append(name), ""}, 0};
+}
+
+Key document_change(const Key& document, std::string_view id) {
+  return {{document.partition.home, std::string("i/").append(id)}, 0};
+}
+
+std::string_view name_in(std::string_view home) {
+  home.remove_prefix(home.find('/') + 1);
+  home.remove_prefix(home.find('/') + 1);
+  return home;
+}
+
+}  // namespace once::keys

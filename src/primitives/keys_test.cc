@@ -1,0 +1,48 @@
+#include "primitives/keys.h"
+
+#include <gtest/gtest.h>
+
+#include "primitives/text_armor.h"
+
+namespace once {
+namespace {
+
+TEST(Keys, ANameIsUtf8WithoutControlCharacters) {
+  for (const char* name : {"a", "a/b c", "ü", "日本", "😀", "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_TRUE(keys::check_name(name).has_value()) << name;
+  }
+  const char* const bad[] = {"",         "\x1f",         "\x7f",         "\xc2\x80",
+                             "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                             "\xc3",     "a\xff",        "\x80",         "\xf0\x80\x80\x80"};
+  for (const char* name : bad) EXPECT_FALSE(keys::check_name(name).has_value()) << name;
+}
+
+TEST(Keys, ANameComesBackFromItsHomeWhateverItContains) {
+  const Key key = keys::claim("team-1", "a/b//c");
+  EXPECT_EQ(keys::name_in(key.partition.home), "a/b//c");
+  EXPECT_TRUE(key.partition.home.starts_with(keys::claim_prefix("team-1")));
+}
+
+TEST(Keys, NamespacesDoNotReachIntoEachOther) {
+  EXPECT_FALSE(keys::claim("team", "x").partition.home.starts_with(keys::claim_prefix("tea")));
+  EXPECT_FALSE(keys::check_namespace("a/b").has_value());
+  EXPECT_FALSE(keys::check_namespace("").has_value());
+  EXPECT_FALSE(keys::check_namespace(std::string(65, 'n')).has_value());
+}
+
+TEST(TextArmor, BytesComeBackFromTheirText) {
+  Bytes bytes;
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_EQ(unarmored(armored(bytes)), bytes);
+    bytes += static_cast<char>(i * 37);
+  }
+}
+
+TEST(TextArmor, OtherTextIsRefused) {
+  for (const char* text : {"A", "AB", "AAAAA", "a+b/", "ab=", "a b"}) {
+    EXPECT_FALSE(unarmored(text).has_value()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace once

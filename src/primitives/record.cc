@@ -1,0 +1,100 @@
+#include "primitives/record.h"
+
+#include <xxhash.h>
+
+#include <cstring>
+
+namespace once {
+namespace {
+
+constexpr std::size_t kHead = 2;
+constexpr std::size_t kChecksum = 4;
+
+void append_big_endian(Bytes& out, std::uint64_t value, std::size_t length) {
+  for (std::size_t i = length; i-- > 0;) out += static_cast<char>(value >> (8 * i));
+}
+
+std::string checksum_of(std::string_view bytes) {
+  std::string sum;
+  append_big_endian(sum, XXH3_64bits(bytes.data(), bytes.size()), kChecksum);
+  return sum;
+}
+
+}  // namespace
+
+RecordWriter::RecordWriter(RecordKind kind, std::uint8_t format) {
+  out_ += static_cast<char>(kind);
+  out_ += static_cast<char>(format);
+}
+
+void RecordWriter::number(std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out_ += static_cast<char>(value | 0x80);
+  out_ += static_cast<char>(value);
+}
+
+void RecordWriter::time(Time value) {
+  append_big_endian(out_, static_cast<std::uint64_t>(value.time_since_epoch().count()), 8);
+}
+
+void RecordWriter::bytes(std::string_view value) {
+  number(value.size());
+  out_ += value;
+}
+
+Bytes RecordWriter::finish() {
+  out_ += checksum_of(out_);
+  return std::move(out_);
+}
+
+Result<RecordReader> RecordReader::open(std::string_view record, RecordKind kind,
+                                        std::uint8_t newest) {
+  if (record.size() < kHead + kChecksum) return failure(ErrorCode::corrupt, "record is too short");
+  const std::string_view content = record.substr(0, record.size() - kChecksum);
+  if (record.substr(content.size()) != checksum_of(content)) {
+    return failure(ErrorCode::corrupt, "record fails its checksum");
+  }
+  if (content[0] != static_cast<char>(kind)) {
+    return failure(ErrorCode::corrupt, "record is of another kind");
+  }
+  const auto format = static_cast<std::uint8_t>(content[1]);
+  if (format > newest) {
+    return failure(ErrorCode::unsupported, "record was written by a newer version of Once");
+  }
+  return RecordReader(content.substr(kHead), format);
+}
+
+std::uint64_t RecordReader::number() {
+  std::uint64_t value = 0;
+  for (int shift = 0; shift < 64 && !left_.empty(); shift += 7) {
+    const auto byte = static_cast<std::uint8_t>(left_.front());
+    left_.remove_prefix(1);
+    value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return value;
+  }
+  sound_ = false;
+  return 0;
+}
+
+Time RecordReader::time() {
+  if (left_.size() < 8) {
+    sound_ = false;
+    return Time{};
+  }
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < 8; ++i) value = value << 8 | static_cast<std::uint8_t>(left_[i]);
+  left_.remove_prefix(8);
+  return Time(Duration(static_cast<std::int64_t>(value)));
+}
+
+Bytes RecordReader::bytes() {
+  const std::uint64_t length = number();
+  if (length > left_.size()) {
+    sound_ = false;
+    return {};
+  }
+  const Bytes value(left_.substr(0, length));
+  left_.remove_prefix(length);
+  return value;
+}
+
+}  // namespace once
