@@ -40,6 +40,7 @@ class BlockingDriver {
   };
 
   std::optional<Error> finish(Run& run, Duration patience);
+  Duration left_until(Time deadline);
 
   Store& store_;
   Clock& clock_;

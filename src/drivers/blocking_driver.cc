@@ -7,19 +7,26 @@
 namespace once {
 
 std::optional<Error> BlockingDriver::finish(Run& run, Duration patience) {
+  if (patience <= Duration::zero()) return detail::out_of_time(false);
   const Time deadline = later(clock_.now(), patience);
   bool saw_unknown = false;
   detail::go_on(run);
-  while (run.leaf != nullptr) {
-    if (const auto* pause = std::get_if<detail::PauseStep*>(&run.step)) {
-      clock_.sleep(std::min((*pause)->length, std::max(deadline - clock_.now(), Duration::zero())));
+  // The first step begins right away, so it needs no second look at the clock.
+  for (bool first = true; run.leaf != nullptr; first = false) {
+    const auto* pause = std::get_if<detail::PauseStep*>(&run.step);
+    if (pause != nullptr) clock_.sleep(std::min((*pause)->length, left_until(deadline)));
+    if ((!first || pause != nullptr) && clock_.now() >= deadline) {
+      return detail::out_of_time(saw_unknown);
     }
-    if (clock_.now() >= deadline) return detail::out_of_time(saw_unknown);
     detail::perform(run.step, store_, entropy_);
     saw_unknown |= detail::is_unknown(run.step);
     detail::go_on(run);
   }
   return std::nullopt;
+}
+
+Duration BlockingDriver::left_until(Time deadline) {
+  return std::max(deadline - clock_.now(), Duration::zero());
 }
 
 }  // namespace once

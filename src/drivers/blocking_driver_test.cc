@@ -35,6 +35,19 @@ TEST(BlockingDriver, EndsAsUnavailableWhenPatienceIsOver) {
   EXPECT_EQ(clock.now() - before, Duration(120));
 }
 
+TEST(BlockingDriver, BeginsNothingWithoutPatience) {
+  testing::ManualClock clock;
+  const auto store = open_memory({}, clock);
+  BlockingDriver driver(*store, clock);
+  const auto write = []() -> Plan<std::monostate> {
+    Write mark = put(kKey, Bytes("x"), absent());
+    co_await commit(mark);
+    co_return std::monostate{};
+  };
+  EXPECT_EQ(driver.run(write(), Duration::zero()).error().code, ErrorCode::unavailable);
+  EXPECT_FALSE(store->get(kKey)->has_value());
+}
+
 Plan<std::monostate> insist() {
   Write write = put(kKey, Bytes("x"), absent());
   for (;;) {

@@ -72,7 +72,8 @@ Plan<bool> work_on(World& world, int client, std::string name, Claimed claim) {
   }
   world.let_go(name, client);
   if (mood % 7 == 1) {
-    co_await claims::release(key, claim.ticket, "", Release::retryable);
+    const Bytes failure;
+    co_await claims::release(key, claim.ticket, failure, Release::retryable);
     co_return false;
   }
   const Bytes result = "by " + std::to_string(client) + " under " + std::to_string(claim.fence);
@@ -85,7 +86,8 @@ Plan<bool> work_on(World& world, int client, std::string name, Claimed claim) {
 
 Plan<bool> try_once(World& world, int client, std::string name) {
   const ClaimRequest request{.owner = std::to_string(client), .lease = 1s};
-  ClaimOutcome outcome = co_await claims::take(claims::claim_key("sim", name), request);
+  const Key key = claims::claim_key("sim", name);
+  ClaimOutcome outcome = co_await claims::take(key, request);
   if (auto* claim = std::get_if<Claimed>(&outcome)) {
     co_return co_await work_on(world, client, name, std::move(*claim));
   }

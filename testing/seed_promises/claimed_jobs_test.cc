@@ -1,0 +1,137 @@
+// Document 2, claimed jobs: its flows and scenarios by name.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "once/claims.h"
+#include "once/memory_store.h"
+#include "testing/manual_clock.h"
+
+namespace once::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ClaimedJobs : public ::testing::Test {
+ protected:
+  Claimed claim(Claims& container, std::string_view id) {
+    const auto outcome = container.take(id, {.owner = "container"});
+    EXPECT_TRUE(std::holds_alternative<Claimed>(outcome.value()));
+    return std::get<Claimed>(*outcome);
+  }
+
+  ManualClock clock_;
+  std::unique_ptr<MemoryStore> store_ = open_memory({}, clock_);
+  Claims a_{*store_, "screenshots", clock_};
+  Claims b_{*store_, "screenshots", clock_};
+};
+
+TEST_F(ClaimedJobs, NormalFlowNoConflict) {
+  const Claimed claimed = claim(a_, "shot-1");
+  const auto settled = a_.complete("shot-1", claimed.ticket, "s3://screenshots/shot-1.png");
+  EXPECT_TRUE(std::holds_alternative<Settled>(settled.value()));
+}
+
+TEST_F(ClaimedJobs, RaceConditionProtected) {
+  claim(a_, "shot-1");
+  EXPECT_TRUE(std::holds_alternative<Busy>(b_.take("shot-1", {}).value()));
+}
+
+TEST_F(ClaimedJobs, ScenarioA_AlreadySuccessReturnsWhatWasStored) {
+  ASSERT_TRUE(a_.complete("shot-1", claim(a_, "shot-1").ticket, "s3://shot-1.png").has_value());
+  EXPECT_EQ(std::get<Done>(b_.take("shot-1", {}).value()).result, "s3://shot-1.png");
+}
+
+TEST_F(ClaimedJobs, ScenarioB_CurrentlyProcessingIsNeverReportedAsSuccess) {
+  const Claimed claimed = claim(a_, "shot-1");
+  const Busy busy = std::get<Busy>(b_.take("shot-1", {}).value());
+  EXPECT_EQ(busy.lease_until, claimed.lease_until);
+}
+
+TEST_F(ClaimedJobs, ScenarioB_AJobOfACrashedContainerIsTakenOver) {
+  claim(a_, "shot-1");
+  clock_.advance(30s);
+  EXPECT_EQ(claim(b_, "shot-1").attempt, 2);
+}
+
+TEST_F(ClaimedJobs, AFailedJobMayBeRetried) {
+  const Claimed claimed = claim(a_, "shot-1");
+  ASSERT_TRUE(a_.release("shot-1", claimed.ticket, "timed out", Release::retryable).has_value());
+  EXPECT_EQ(claim(b_, "shot-1").attempt, 2);
+}
+
+TEST_F(ClaimedJobs, ASlowOldContainerCannotOverwriteTheNewOnesResult) {
+  const Claimed slow = claim(a_, "shot-1");
+  clock_.advance(30s);
+  const Claimed next = claim(b_, "shot-1");
+  ASSERT_TRUE(b_.complete("shot-1", next.ticket, "new").has_value());
+  EXPECT_TRUE(std::holds_alternative<Fenced>(a_.complete("shot-1", slow.ticket, "old").value()));
+  EXPECT_EQ(std::get<Done>(a_.take("shot-1", {}).value()).result, "new");
+}
+
+// A queue that hands each message out more than once; containers on threads of their own.
+class Scaling : public ::testing::TestWithParam<int> {
+ protected:
+  static constexpr int kMessages = 1'000;
+
+  Scaling() {
+    for (int i = 0; i < kMessages; ++i) {
+      queue_.push_back(i);
+      if (i % 3 == 0) queue_.push_back(i);  // A duplicate delivery.
+    }
+  }
+
+  std::optional<int> receive() {
+    const std::lock_guard lock(mutex_);
+    if (queue_.empty()) return std::nullopt;
+    const int message = queue_.front();
+    queue_.pop_front();
+    return message;
+  }
+  void give_back(int message) {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(message);
+  }
+
+  void run_container(Claims& claims) {
+    while (const std::optional<int> message = receive()) {
+      const std::string id = "shot-" + std::to_string(*message);
+      const ClaimOutcome outcome = claims.take(id, {}).value();
+      if (const auto* claimed = std::get_if<Claimed>(&outcome)) {
+        ++processed_;
+        ASSERT_TRUE(claims.complete(id, claimed->ticket, "s3://" + id).has_value());
+      } else if (std::holds_alternative<Busy>(outcome)) {
+        give_back(*message);
+      }
+    }
+  }
+
+  std::mutex mutex_;
+  std::deque<int> queue_;
+  std::atomic<int> processed_ = 0;
+};
+
+TEST_P(Scaling, EveryMessageIsProcessedByOneContainer) {
+  const auto store = open_memory();
+  Claims claims(*store, "screenshots");
+  {
+    std::vector<std::jthread> containers;
+    for (int i = 0; i < GetParam(); ++i) {
+      containers.emplace_back([this, &claims] { run_container(claims); });
+    }
+  }
+  EXPECT_EQ(processed_, kMessages);
+  for (int i = 0; i < kMessages; ++i) {
+    const std::string id = "shot-" + std::to_string(i);
+    EXPECT_EQ(claims.show(id)->value().result, "s3://" + id);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Containers, Scaling, ::testing::Values(1, 2, 5));
+
+}  // namespace
+}  // namespace once::testing
