@@ -143,7 +143,7 @@ Plan<SettleOutcome> settle(Key key, OpenTicket ticket, Settlement settlement) {
     const Result<ClaimRecord> record = decode_claim(standing->value);
     if (!record) co_return std::unexpected(record.error());
     auto before = settled_before(*record, ticket.record, wanted);
-    if (before) co_return std::move(*before);
+    if (before) co_return *before;
     ticket = {*record, standing->version};
   }
 }
