@@ -19,10 +19,10 @@ struct ClaimRecord {
   std::string request;
   Bytes payload_hash;  // Empty when there was no payload.
   Duration ttl{};
-  Time claimed{};
-  Time lease_until{};
-  Time completed{};
-  Time kept_until{};  // An outcome is remembered until then; after it the key is free.
+  Time claimed;
+  Time lease_until;
+  Time completed;
+  Time kept_until;  // An outcome is remembered until then; after it the key is free.
   Bytes result;
 
   friend bool operator==(const ClaimRecord&, const ClaimRecord&) = default;
