@@ -16,8 +16,8 @@
 //
 // What a step refers to (keys, writes, a change) must stay alive until it is answered: name it in
 // the plan, do not pass a temporary. Arguments of a plan are taken by value for the same reason.
-// g++ 12 destroys some temporaries of a co_await expression twice (`co_await take(key, {.lease = 5s})`
-// among them), so name what you pass to an awaited plan, too.
+// g++ 12 destroys some temporaries of a co_await expression twice (`co_await take(key, {.lease =
+// 5s})` among them), so name what you pass to an awaited plan, too.
 #pragma once
 
 #include <coroutine>

@@ -97,6 +97,16 @@ Key document_change(const Key& document, std::string_view id) {
   return {{document.partition.home, std::string("i/").append(id)}, 0};
 }
 
+Key tally(std::string_view name_space, std::string_view name) {
+  return {{prefix("tally", name_space).append(name), ""}, 0};
+}
+
+Key tally_meta(const Key& tally) { return {{tally.partition.home, "m"}, 0}; }
+
+Key tally_id(const Key& tally, std::string_view id) {
+  return {{tally.partition.home, std::string("i/").append(id)}, 0};
+}
+
 std::string_view name_in(std::string_view home) {
   home.remove_prefix(home.find('/') + 1);
   home.remove_prefix(home.find('/') + 1);

@@ -22,14 +22,19 @@ std::string claim_prefix(std::string_view name_space);
 
 // A log stream. `strategy` is the first letter of every part, so that strategies never mix (H4).
 std::string log_home(std::string_view name_space, std::string_view stream);
-Partition log_batches(std::string home, char strategy);               // By first index.
-Key log_mark(std::string home, char strategy, std::int64_t which);    // Integers that only rise.
-Key log_head(std::string home, char strategy);                        // Where the stream ends.
+Partition log_batches(std::string home, char strategy);             // By first index.
+Key log_mark(std::string home, char strategy, std::int64_t which);  // Integers that only rise.
+Key log_head(std::string home, char strategy);                      // Where the stream ends.
 Key log_batch_id(std::string home, char strategy, std::string_view id);
 
 // A document, and the marker of a change made to it under an id.
 Key document(std::string_view name_space, std::string_view name);
 Key document_change(const Key& document, std::string_view id);
+
+// A tally: its buckets by start, its meta item, and the marker of an id.
+Key tally(std::string_view name_space, std::string_view name);
+Key tally_meta(const Key& tally);
+Key tally_id(const Key& tally, std::string_view id);
 
 // What was named, from the home of one of the above.
 std::string_view name_in(std::string_view home);

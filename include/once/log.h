@@ -1,0 +1,147 @@
+// A log gives events consecutive indexes from 1. Appenders never share an index and never leave a
+// hole; readers never see an index before all lower ones, and a replay gives the very bytes.
+//
+// How an appender comes by its indexes is the stream's strategy, and part of what a stream is: two
+// strategies under one name are two streams.
+//   conditional  one write where the log ends, if nothing stands there. The default; any store.
+//   transaction  a versioned head and the events in one commit. Stores with two writes per commit.
+//   reserve      an atomic counter first, the events later. An appender that dies in between leaves
+//                its range open; readers stop before it until heal() makes it void.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "once/blocking_driver.h"
+#include "once/plan.h"
+
+namespace once {
+
+inline constexpr std::size_t kMaxBatchEvents = 10'000;
+
+// How long a batch id is remembered, from the attempt that first named it.
+inline constexpr Duration kBatchMemory = std::chrono::hours(24);
+
+enum class LogStrategy : std::uint8_t { conditional, transaction, reserve };
+
+struct LogEvent {
+  Bytes data;
+  std::optional<Time> time;  // The caller's own; otherwise when it was appended.
+};
+
+struct AppendRequest {
+  // A repeat under an equal id appends nothing and gets the first answer. 1 to 512 bytes of UTF-8
+  // without control characters, or empty: then a repeat is another batch.
+  std::string batch;
+
+  // Append only if the first event gets this index. Not with `reserve`, which cannot know.
+  std::optional<std::int64_t> expect;
+
+  // How long the events are kept. They go from the old end only: an event outlives its ttl while an
+  // older one has not reached its own.
+  std::optional<Duration> ttl;
+};
+
+struct Appended {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  bool replayed = false;  // By an earlier append under the same batch id.
+};
+struct NotNext {  // Nothing was appended: `expect` is not the next index. This was.
+  std::int64_t next = 0;
+};
+struct OtherBatch {};  // Nothing was appended: the batch id was used with other events.
+using AppendOutcome = std::variant<Appended, NotNext, OtherBatch>;
+
+struct LogEntry {
+  std::int64_t index = 0;
+  Time time;
+  Bytes data;
+  bool is_void = false;  // Reserved by an appender that never wrote it.
+
+  friend bool operator==(const LogEntry&, const LogEntry&) = default;
+};
+
+struct LogRead {
+  std::int64_t from = 1;  // Below the oldest, or above the newest in descending order: from there.
+  std::size_t limit = 1'000;  // Events, from 1 to 10,000; a page may hold fewer.
+  Direction order = Direction::ascending;
+};
+
+struct LogPage {
+  std::vector<LogEntry> events;
+
+  // Where the next page begins. Ascending, and at the end: the index that will be appended next.
+  // Descending: 0 when the oldest was reached.
+  std::int64_t next = 1;
+};
+
+struct LogEnds {
+  std::int64_t oldest = 1;  // The first index that can be read; `next` when there is none.
+  std::int64_t next = 1;    // The first index that cannot be read yet.
+};
+
+// The plans.
+namespace logs {
+
+// Names a stream. Made by stream().
+struct Stream {
+  std::string home;
+  LogStrategy strategy = LogStrategy::conditional;
+};
+Stream stream(std::string_view name_space, std::string_view name,
+              LogStrategy strategy = LogStrategy::conditional);
+
+// Appends `events`, all adjacent. `invalid`: none, more than 10,000, or more than one item of the
+// store can hold. One scan and one commit, however long the log is; on a store with one write per
+// commit a batch id costs a get and a commit more. Gives up after kAttemptLife.
+Plan<AppendOutcome> append(Stream stream, std::vector<LogEvent> events, AppendRequest request);
+
+// Starts anywhere at the same cost.
+Plan<LogPage> read(Stream stream, LogRead request);
+
+// Both ends, after trimming what its ttl has ended.
+Plan<LogEnds> ends(Stream stream);
+
+// Makes all events below `before` unreadable at once, but none that is not appended yet, and frees
+// some of the room they take; the rest is freed by later calls.
+Plan<LogEnds> trim(Stream stream, std::int64_t before);
+
+// Makes indexes void that were reserved before this call and not written `grace` later; answers how
+// many. An appender that comes later still is given other indexes. Only with `reserve`.
+inline constexpr Duration kVoidGrace = std::chrono::seconds(5);
+Plan<std::int64_t> heal(Stream stream, Duration grace);
+
+}  // namespace logs
+
+// The streams of one namespace, on the caller's thread. Safe to share between threads. `store`,
+// `clock` and `entropy` must outlive it. A stream's name is 1 to 512 bytes of UTF-8 without control
+// characters; anything else is `invalid`. One that was never appended to is empty.
+class Log {
+ public:
+  explicit Log(Store& store, std::string name_space = "default",
+               LogStrategy strategy = LogStrategy::conditional, Clock& clock = system_clock(),
+               Entropy& entropy = system_entropy());
+
+  // As the plans above.
+  Result<AppendOutcome> append(std::string_view stream, std::vector<LogEvent> events,
+                               const AppendRequest& request = {});
+  Result<LogPage> read(std::string_view stream, const LogRead& request = {});
+  Result<LogEnds> ends(std::string_view stream);
+  Result<LogEnds> trim(std::string_view stream, std::int64_t before);
+  Result<std::int64_t> heal(std::string_view stream, Duration grace = logs::kVoidGrace);
+
+ private:
+  Result<logs::Stream> stream_of(std::string_view name) const;
+
+  const std::string name_space_;
+  const LogStrategy strategy_;
+  BlockingDriver driver_;
+};
+
+}  // namespace once

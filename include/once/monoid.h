@@ -1,0 +1,37 @@
+// The one seam through which a tally merges states: what counts as nothing, how two states become
+// one, and which bytes are a state at all. Every built-in kind is one; a program's own stands
+// beside them.
+//
+// merge() is associative and commutative as far as the kind promises (a sum of doubles up to
+// rounding, heavy hitters up to their bounds), and merging the identity changes nothing: a tally
+// merges in whatever order its writers come.
+//
+// Safe to share between threads; the functions are pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "once/error.h"
+#include "once/item.h"
+
+namespace once {
+
+class Monoid {
+ public:
+  virtual ~Monoid() = default;
+
+  // What the states are, shape included ("distinct/14"). Persisted with each tally: states of
+  // another name are never merged. 1 to 64 printable bytes, and never given to another meaning.
+  virtual std::string name() const = 0;
+
+  virtual Bytes identity() const = 0;
+
+  // `invalid` or `corrupt` unless these bytes are a state.
+  virtual Result<void> validate(std::string_view state) const = 0;
+
+  // Of two valid states. `invalid` where there is no result (an overflow): nothing is changed then.
+  virtual Result<Bytes> merge(std::string_view a, std::string_view b) const = 0;
+};
+
+}  // namespace once

@@ -1,0 +1,157 @@
+// Tallies gather numbers and sketches that many writers merge into: sums, counts, maxima, distinct
+// counts, heavy hitters, filters, and any monoid of the program's own. A tally has one bucket, or
+// one for each minute, hour or day. Its kind and window are fixed by its first merge.
+//
+// A merge under an id takes effect once however often it is sent, within the id's ttl. One without
+// is sent once: `unknown` then means that nobody can tell. Time is the store's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "once/blocking_driver.h"
+#include "once/monoid.h"
+#include "once/plan.h"
+
+namespace once {
+
+enum class TallyKind : std::uint8_t {
+  sum,       // Of int64. Overflow is refused.
+  real,      // A sum of doubles, each and the result finite. Rounding depends on the order.
+  count,     // A sum of positive int64.
+  max,       // Of int64.
+  min,       // Of int64.
+  distinct,  // About how many different items.
+  top,       // The most frequent items, with bounds on their counts.
+  bloom,     // Whether an item was merged: "no" is certain.
+  own,       // The program's own monoid.
+};
+
+enum class TallyWindow : std::uint8_t { none, minute, hour, day };
+
+// What a tally is. Fields that its kind does not need are ignored.
+struct TallyShape {
+  TallyKind kind = TallyKind::sum;
+  TallyWindow window = TallyWindow::none;
+  unsigned precision = 14;                 // distinct: 8 to 18; 14 has 0.81 % standard error.
+  std::size_t counters = 256;              // top: errors are at most the total / (counters + 1).
+  std::uint64_t capacity = 10'000;         // bloom: no more than `rate` false positives
+  double rate = 0.01;                      // as long as no more than `capacity` items are in it.
+  std::shared_ptr<const Monoid> own = {};  // own.
+};
+
+struct CountedItem {
+  std::string item;
+  std::uint64_t count = 1;  // top only.
+};
+
+// int64 for sum, count, max, min; double for real; items for distinct, top, bloom; an encoded state
+// for own.
+using TallyInput = std::variant<std::int64_t, double, std::vector<CountedItem>, Bytes>;
+
+struct TallyRequest {
+  TallyShape shape;
+  TallyInput input;
+  std::string id;                            // Up to 512 bytes, as a key; empty for none.
+  Duration id_ttl = std::chrono::hours(24);  // How long the id is known, at least a minute.
+  std::optional<Time> at;                    // Chooses the bucket; now, if not given.
+  // How long the bucket is kept after its window ended, or after the last change that was stored
+  // if it has none. For ever, if not given. The latest change's word counts.
+  std::optional<Duration> ttl;
+};
+
+struct HeavyItem {
+  std::string item;
+  std::uint64_t count = 0;  // At most so many,
+  std::uint64_t error = 0;  // and at least so many fewer.
+
+  friend bool operator==(const HeavyItem&, const HeavyItem&) = default;
+};
+
+struct BloomAnswer {
+  Bytes state;
+
+  bool may_contain(std::string_view item) const;
+};
+
+// Nothing for the max or min of nothing; int64 for sum, count, max, min and distinct; double for
+// real; a state for own.
+using TallyValue =
+    std::variant<std::monostate, std::int64_t, double, std::vector<HeavyItem>, BloomAnswer, Bytes>;
+
+struct Tallied {
+  bool replayed = false;            // The id was known: nothing was merged this time.
+  std::optional<TallyValue> value;  // Of the bucket. Empty only if it was merged but not read.
+};
+struct TallyMismatch {};  // The id was used for another input.
+struct OtherTally {       // The tally is of another kind, shape or window.
+  std::string kind;       // Its monoid's name,
+  TallyWindow window;     // and its window.
+};
+struct TooManyIds {};  // The store allows one write a commit, and the bucket knows 1,024 ids.
+using TallyOutcome = std::variant<Tallied, TallyMismatch, OtherTally, TooManyIds>;
+
+// The buckets that start in [from, to). A tally without a window is in every range.
+struct TallyRange {
+  std::optional<Time> from;
+  std::optional<Time> to;
+};
+
+struct TallyReading {
+  TallyKind kind = TallyKind::sum;
+  TallyWindow window = TallyWindow::none;
+  TallyValue value;
+};
+
+// The plans. `key` is tally_key() of a name.
+namespace tallies {
+
+inline constexpr std::size_t kMaxInnerIds = 1'024;
+inline constexpr std::size_t kMaxReads = 10'000;
+
+Key tally_key(std::string_view name_space, std::string_view name);
+
+// Merges the input into its bucket. Two store calls where the store adds or raises integers by
+// itself, three otherwise; one more for the tally's first.
+Plan<TallyOutcome> merge(Key key, TallyRequest request);
+
+// All retained buckets of the range as one value; an absent bucket is the identity. Nothing if
+// there is no such tally. A tally of a program's own kind needs its monoid.
+Plan<std::optional<TallyReading>> read(Key key, TallyRange range,
+                                       std::shared_ptr<const Monoid> own);
+
+// One answer for each of up to kMaxReads keys, in order.
+Plan<std::vector<std::optional<TallyReading>>> read_all(std::vector<Key> keys, TallyRange range,
+                                                        std::shared_ptr<const Monoid> own);
+
+}  // namespace tallies
+
+// The tallies of one namespace, on the caller's thread. Safe to share between threads. `store`,
+// `clock` and `entropy` must outlive it. Names as in claims.h.
+class Tallies {
+ public:
+  explicit Tallies(Store& store, std::string name_space = "default", Clock& clock = system_clock(),
+                   Entropy& entropy = system_entropy());
+
+  // As the plans above.
+  Result<TallyOutcome> merge(std::string_view name, const TallyRequest& request);
+  Result<std::optional<TallyReading>> read(std::string_view name, const TallyRange& range = {},
+                                           std::shared_ptr<const Monoid> own = {});
+  Result<std::vector<std::optional<TallyReading>>> read_all(std::span<const std::string> names,
+                                                            const TallyRange& range = {},
+                                                            std::shared_ptr<const Monoid> own = {});
+
+ private:
+  Result<Key> key_of(std::string_view name) const;
+
+  const std::string name_space_;
+  BlockingDriver driver_;
+};
+
+}  // namespace once

@@ -1,0 +1,131 @@
+#include "primitives/document_record.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "primitives/record.h"
+
+namespace once::documents {
+namespace {
+
+constexpr std::uint8_t kFormat = 1;
+constexpr std::size_t kEtagDigits = 16;
+
+void write_change(RecordWriter& out, const MadeChange& made) {
+  out.bytes(made.id);
+  out.bytes(made.hash);
+  out.number(made.stamp.number);
+  out.time(made.until);
+}
+
+MadeChange read_change(RecordReader& in) {
+  MadeChange made;
+  made.id = in.bytes();
+  made.hash = in.bytes();
+  made.stamp = {in.number()};
+  made.until = in.time();
+  return made;
+}
+
+Result<const Bytes*> bytes_of(const Item& item) {
+  const Bytes* bytes = std::get_if<Bytes>(&item.value);
+  if (bytes == nullptr) return failure(ErrorCode::corrupt, "a document's key holds a number");
+  return bytes;
+}
+
+}  // namespace
+
+Bytes encode(const DocumentRecord& record) {
+  RecordWriter out(RecordKind::document, kFormat);
+  out.number(record.exists ? 1 : 0);
+  out.number(record.stamp.number);
+  out.bytes(record.content.type);
+  out.bytes(record.content.bytes);
+  out.number(record.made.size());
+  for (const MadeChange& made : record.made) write_change(out, made);
+  return out.finish();
+}
+
+Result<DocumentRecord> decode_document(const std::optional<Item>& item) {
+  if (!item) return DocumentRecord{};
+  const Result<const Bytes*> bytes = bytes_of(*item);
+  if (!bytes) return std::unexpected(bytes.error());
+  Result<RecordReader> in = RecordReader::open(**bytes, RecordKind::document, kFormat);
+  if (!in) return std::unexpected(std::move(in.error()));
+  const auto bad = failure(ErrorCode::corrupt, "a document's record does not parse");
+  DocumentRecord record;
+  const std::uint64_t state = in->number();
+  record.exists = state == 1;
+  record.stamp = {in->number()};
+  record.content.type = in->bytes();
+  record.content.bytes = in->bytes();
+  const std::uint64_t count = in->number();
+  if (state > 1 || count > kMaxIdsInItem) return bad;
+  for (std::uint64_t i = 0; i < count; ++i) record.made.push_back(read_change(*in));
+  if (!in->sound()) return bad;
+  return record;
+}
+
+Bytes encode_marker(const Bytes& hash) {
+  RecordWriter out(RecordKind::document_change, kFormat);
+  out.bytes(hash);
+  return out.finish();
+}
+
+Result<Bytes> decode_marker(const Item& item) {
+  const Result<const Bytes*> bytes = bytes_of(item);
+  if (!bytes) return std::unexpected(bytes.error());
+  Result<RecordReader> in = RecordReader::open(**bytes, RecordKind::document_change, kFormat);
+  if (!in) return std::unexpected(std::move(in.error()));
+  Bytes hash = in->bytes();
+  if (!in->sound()) return failure(ErrorCode::corrupt, "a change's marker does not parse");
+  return hash;
+}
+
+Bytes hash_of_parts(std::initializer_list<std::string_view> parts) {
+  XXH128_canonical_t digest{};
+  Bytes chain;
+  for (const std::string_view part : parts) {
+    const XXH128_hash_t hash = XXH3_128bits(part.data(), part.size());
+    XXH128_canonicalFromHash(&digest, hash);
+    chain.append(reinterpret_cast<const char*>(digest.digest), sizeof digest.digest);
+  }
+  XXH128_canonicalFromHash(&digest, XXH3_128bits(chain.data(), chain.size()));
+  return {reinterpret_cast<const char*>(digest.digest), sizeof digest.digest};
+}
+
+Time expiry_of(const DocumentRecord& record, Time now, Duration clock_error) {
+  if (record.exists) return kNever;
+  Time end = later(now, kRemovalMemory);
+  for (const MadeChange& made : record.made) end = std::max(end, later(made.until, clock_error));
+  return end;
+}
+
+std::string etag_of(Version version) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text(kEtagDigits, '0');
+  for (std::size_t i = 0; i < kEtagDigits; ++i) {
+    text[kEtagDigits - 1 - i] = kDigits[version.number >> (4 * i) & 0xf];
+  }
+  return text;
+}
+
+std::optional<Version> version_of(std::string_view etag) {
+  Version version;
+  const char* end = etag.data() + etag.size();
+  const auto [stop, error] = std::from_chars(etag.data(), end, version.number, 16);
+  if (etag.size() != kEtagDigits || stop != end || error != std::errc{} || !version) {
+    return std::nullopt;
+  }
+  return version;
+}
+
+std::optional<Document> document_in(DocumentRecord record, Version version) {
+  if (!record.exists) return std::nullopt;
+  return Document{std::move(record.content), etag_of(version)};
+}
+
+}  // namespace once::documents

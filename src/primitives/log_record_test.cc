@@ -1,0 +1,64 @@
+#include "primitives/log_record.h"
+
+#include <gtest/gtest.h>
+
+namespace once::logs {
+namespace {
+
+LogRecord sample() {
+  return {.count = 2,
+          .batch = "id",
+          .appended = Time(Duration(1'000)),
+          .expires = Time(Duration(2'000)),
+          .events = {{"one", std::nullopt}, {std::string("\0two", 4), Time(Duration(-7))}}};
+}
+
+TEST(LogRecord, ComesBackAsItWas) {
+  const Result<LogRecord> back = decode_log(encode(sample()));
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(back->count, 2);
+  EXPECT_EQ(back->batch, "id");
+  EXPECT_EQ(back->appended, Time(Duration(1'000)));
+  EXPECT_EQ(back->expires, Time(Duration(2'000)));
+  EXPECT_EQ(back->events[1].data, std::string("\0two", 4));
+  EXPECT_EQ(back->events[1].time, Time(Duration(-7)));
+  EXPECT_FALSE(back->events[0].time.has_value());
+}
+
+TEST(LogRecord, AnyDamagedByteIsCorrupt) {
+  const Bytes sound = encode(sample());
+  for (std::size_t i = 0; i < sound.size(); ++i) {
+    Bytes damaged = sound;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x20);
+    EXPECT_FALSE(decode_log(damaged).has_value()) << i;
+    EXPECT_FALSE(decode_log(sound.substr(0, i)).has_value()) << i;
+  }
+  EXPECT_EQ(decode_log(Value(std::int64_t{5})).error().code, ErrorCode::corrupt);
+}
+
+TEST(LogRecord, ACountThatCannotBeIsCorrupt) {
+  for (const std::int64_t count : {0, 3, 10'001, -1}) {
+    LogRecord record = sample();
+    record.count = count;
+    EXPECT_EQ(decode_log(encode(record)).error().code, ErrorCode::corrupt) << count;
+  }
+}
+
+TEST(LogRecord, ABatchIdComesBackAsItWas) {
+  const BatchId id{.at = 7, .count = 2, .hash = hash_of(sample().events)};
+  const Result<BatchId> back = decode_batch_id(encode(id));
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(back->at, 7);
+  EXPECT_EQ(back->count, 2);
+  EXPECT_EQ(back->hash, id.hash);
+  EXPECT_EQ(decode_batch_id(encode(sample())).error().code, ErrorCode::corrupt);
+}
+
+TEST(LogRecord, TheHashTellsEventsApartWhereverTheyAreCut) {
+  EXPECT_NE(hash_of({{"ab", {}}, {"c", {}}}), hash_of({{"a", {}}, {"bc", {}}}));
+  EXPECT_NE(hash_of({{"a", {}}}), hash_of({{"a", Time(Duration(1))}}));
+  EXPECT_EQ(hash_of({{"a", {}}}), hash_of({{"a", {}}}));
+}
+
+}  // namespace
+}  // namespace once::logs

@@ -1,0 +1,172 @@
+#include "primitives/log_stream.h"
+
+#include <algorithm>
+
+#include "primitives/keys.h"
+
+namespace once::logs {
+namespace {
+
+constexpr std::size_t kPage = 256;  // Records looked at in one step.
+constexpr int kMaxPages = 64;       // Steps of one call; the next call goes on from there.
+constexpr int kRaiseTries = 5;
+
+char letter_of(LogStrategy strategy) {
+  switch (strategy) {
+    case LogStrategy::conditional: return 'c';
+    case LogStrategy::transaction: return 't';
+    case LogStrategy::reserve: return 'r';
+  }
+  return '?';
+}
+
+Key mark_key(const Stream& stream, Mark mark) {
+  return keys::log_mark(stream.home, letter_of(stream.strategy), static_cast<std::int64_t>(mark));
+}
+
+// How far the records from `at` on follow each other without a hole, while they are `fit`.
+template <class Fit>
+std::int64_t unbroken(const std::vector<Stored>& records, std::int64_t at, Fit fit) {
+  for (const Stored& next : records) {
+    if (next.end() <= at) continue;
+    if (next.first > at || !fit(next)) break;
+    at = next.end();
+  }
+  return at;
+}
+
+// The first hole. Everything below the higher of both marks is known to be settled.
+Plan<std::int64_t> settled_end(Stream stream) {
+  const std::int64_t known = co_await mark_of(stream, Mark::settled);
+  const std::int64_t oldest = co_await mark_of(stream, Mark::oldest);
+  std::int64_t at = std::max(known, oldest);
+  const std::int64_t begin = at;
+  for (int page = 0; page < kMaxPages; ++page) {
+    const std::vector<Stored> next = co_await records_from(stream, at, kPage);
+    const std::int64_t end = unbroken(next, at, [](const Stored&) { return true; });
+    if (end == at) break;
+    at = end;
+  }
+  // Only saves the next reader the way.
+  if (at > begin) (void)co_await attempt(raise_mark(stream, Mark::settled, at));
+  co_return at;
+}
+
+Plan<std::int64_t> head_of(Stream stream) {
+  const Key key = head_key(stream);
+  const std::optional<Item> head = co_await get(key);
+  if (!head) co_return 1;
+  const auto* next = std::get_if<std::int64_t>(&head->value);
+  if (next == nullptr) co_return failure(ErrorCode::corrupt, "a log's head is not a number");
+  co_return *next;
+}
+
+}  // namespace
+
+Stream stream(std::string_view name_space, std::string_view name, LogStrategy strategy) {
+  return {keys::log_home(name_space, name), strategy};
+}
+
+Partition batches(const Stream& stream) {
+  return keys::log_batches(stream.home, letter_of(stream.strategy));
+}
+
+Key head_key(const Stream& stream) {
+  return keys::log_head(stream.home, letter_of(stream.strategy));
+}
+
+Key batch_id_key(const Stream& stream, std::string_view id) {
+  return keys::log_batch_id(stream.home, letter_of(stream.strategy), id);
+}
+
+Result<Stored> stored(const Entry& entry) {
+  Result<LogRecord> record = decode_log(entry.item.value);
+  if (!record) return std::unexpected(std::move(record.error()));
+  return Stored{entry.sort, entry.item.version, std::move(*record)};
+}
+
+Plan<std::vector<Stored>> records(Stream stream, Range range) {
+  const ScanRequest request{.partition = batches(stream),
+                            .first = range.first,
+                            .last = range.last,
+                            .direction = range.direction,
+                            .limit = range.limit};
+  const ScanPage page = co_await scan(request);
+  std::vector<Stored> found;
+  found.reserve(page.entries.size());
+  for (const Entry& entry : page.entries) {
+    Result<Stored> record = stored(entry);
+    if (!record) co_return std::unexpected(std::move(record.error()));
+    found.push_back(std::move(*record));
+  }
+  co_return std::move(found);
+}
+
+Plan<std::vector<Stored>> records_from(Stream stream, std::int64_t at, std::size_t limit) {
+  const Range before{.last = at, .direction = Direction::descending, .limit = 1};
+  std::vector<Stored> found = co_await records(stream, before);
+  if (limit <= found.size()) co_return std::move(found);
+  const std::int64_t rest = found.empty() ? at : std::max(at + 1, found.front().end());
+  const Range after{.first = rest, .limit = limit - found.size()};
+  std::vector<Stored> following = co_await records(stream, after);
+  std::ranges::move(following, std::back_inserter(found));
+  co_return std::move(found);
+}
+
+Plan<std::int64_t> mark_of(Stream stream, Mark mark) {
+  const Key key = mark_key(stream, mark);
+  const std::optional<Item> item = co_await get(key);
+  if (!item) co_return 1;
+  const auto* value = std::get_if<std::int64_t>(&item->value);
+  if (value == nullptr) co_return failure(ErrorCode::corrupt, "a log's mark is not a number");
+  co_return std::max<std::int64_t>(1, *value);
+}
+
+Plan<std::monostate> raise_mark(Stream stream, Mark mark, std::int64_t value) {
+  for (int tries = 1;; ++tries) {
+    Write write = raise(mark_key(stream, mark), value);
+    const Result<CommitOutcome> outcome = co_await attempt(commit(write));
+    if (outcome) co_return std::monostate{};
+    const bool again = outcome.error().code == ErrorCode::unknown && tries < kRaiseTries;
+    if (!again) co_return std::unexpected(outcome.error());
+    co_await back_off(tries);
+  }
+}
+
+Plan<std::int64_t> end_of(Stream stream) {
+  if (stream.strategy == LogStrategy::reserve) co_return co_await settled_end(stream);
+  if (stream.strategy == LogStrategy::transaction) co_return co_await head_of(stream);
+  const Range newest{.direction = Direction::descending, .limit = 1};
+  const std::vector<Stored> last = co_await records(stream, newest);
+  co_return last.empty() ? 1 : last.front().end();
+}
+
+Plan<std::int64_t> expire(Stream stream) {
+  const Time now = co_await store_now();
+  const std::int64_t oldest = co_await mark_of(stream, Mark::oldest);
+  const auto over = [now](const Stored& record) {
+    return record.record.expires <= now || record.record.state != LogRecord::State::batch;
+  };
+  std::int64_t at = oldest;
+  std::size_t limit = 1;  // Mostly there is nothing to trim.
+  for (int page = 0; page < kMaxPages; ++page, limit = kPage) {
+    const std::vector<Stored> next = co_await records_from(stream, at, limit);
+    const std::int64_t end = unbroken(next, at, over);
+    if (end == at) break;
+    at = end;
+  }
+  // The same for the next reader, who would find it out again otherwise.
+  if (at > oldest) (void)co_await attempt(raise_mark(stream, Mark::oldest, at));
+  co_return at;
+}
+
+Plan<std::monostate> back_off(int tries) {
+  constexpr std::uint64_t kFirst = 10;
+  constexpr std::uint64_t kLongest = 1'000;
+  const std::uint64_t bound = std::min(kLongest, kFirst << std::min(tries, 10));
+  const std::uint64_t drawn = co_await random_number();
+  co_await pause(Duration(static_cast<std::int64_t>(drawn % (bound + 1))));
+  co_return std::monostate{};
+}
+
+}  // namespace once::logs

@@ -1,0 +1,136 @@
+#include "primitives/log_fixture.h"
+
+namespace once {
+namespace {
+
+using namespace std::chrono_literals;
+using State = logs::LogRecord::State;
+
+using LogTrim = LogFixture;
+
+TEST_F(LogTrim, ReadingBelowTheOldestStartsThere) {
+  append({"a", "b", "c"});
+  append({"d"});
+  const Result<LogEnds> ends = log_.trim("s", 3);
+  EXPECT_EQ(ends->oldest, 3);
+  EXPECT_EQ(ends->next, 5);
+  EXPECT_EQ(text(), "3:c 4:d");
+  EXPECT_EQ(text({.from = 9, .order = Direction::descending}), "4:d 3:c");
+  EXPECT_EQ(log_.ends("s")->oldest, 3);
+}
+
+TEST_F(LogTrim, NeverGoesBackNorBeyondTheEnd) {
+  append({"a", "b"});
+  EXPECT_EQ(log_.trim("s", 500)->oldest, 3);
+  EXPECT_EQ(log_.trim("s", 1)->oldest, 3);
+  EXPECT_EQ(text(), "");
+  EXPECT_EQ(log_.read("s")->next, 3);
+  EXPECT_EQ(append({"c"}).first, 3);
+  EXPECT_EQ(text(), "3:c");
+}
+
+TEST_F(LogTrim, H1_ABatchYoungerThanAnAttemptKeepsItsRecord) {
+  append({"a"});
+  append({"b"});
+  const Version version = records()[0].version;
+  log_.trim("s", 3);
+  EXPECT_EQ(records()[0].version, version);
+  clock_.advance(kAttemptLife + 1ms);
+  log_.trim("s", 3);
+  EXPECT_EQ(records()[0].record.state, State::trimmed);
+  EXPECT_EQ(records()[0].record.count, 1);
+}
+
+TEST_F(LogTrim, H1_AKeyIsTakenLongAfterItsBatchIsTrimmed) {
+  append({"a"});
+  append({"b", "c"});
+  clock_.advance(1h);
+  log_.trim("s", 4);
+  ASSERT_EQ(records().size(), 2U);
+  Write stalled = put({logs::batches(logs::stream("default", "s")), 2}, Bytes("x"), absent());
+  stalled.version = {99};
+  const Result<CommitOutcome> outcome = memory_->commit({&stalled, 1});
+  EXPECT_FALSE(committed(*outcome));
+  EXPECT_EQ(append({"d"}).first, 4);
+}
+
+TEST_F(LogTrim, H1_OldRecordsGoLowestFirstAndTheNewestStaysForEver) {
+  append({"a"}, {.batch = "id"});
+  append({"b"});
+  append({"c", "d"});
+  clock_.advance(kBatchMemory);
+  log_.trim("s", 5);
+  EXPECT_EQ(records().size(), 3U);
+  clock_.advance(1h);
+  log_.trim("s", 5);
+  ASSERT_EQ(records().size(), 1U);
+  EXPECT_EQ(records()[0].record.state, State::trimmed);
+  clock_.advance(std::chrono::years(1));
+  log_.trim("s", 5);
+  EXPECT_EQ(records().size(), 1U);
+  EXPECT_EQ(log_.ends("s")->next, 5);
+  EXPECT_EQ(append({"e"}).first, 5);
+  EXPECT_EQ(text(), "5:e");
+}
+
+TEST_F(LogTrim, ARepeatOfATrimmedBatchIsStillAReplay) {
+  append({"a", "b"}, {.batch = "id"});
+  clock_.advance(1h);
+  log_.trim("s", 3);
+  const Appended again = append({"a", "b"}, {.batch = "id"});
+  EXPECT_TRUE(again.replayed);
+  EXPECT_EQ(again.first, 1);
+}
+
+TEST_F(LogTrim, LongPrefixesAreFreedByAndBy) {
+  for (int i = 0; i < 600; ++i) append({"x"});
+  clock_.advance(1h);
+  log_.trim("s", 601);
+  log_.trim("s", 601);
+  log_.trim("s", 601);
+  for (const logs::Stored& record : records()) EXPECT_EQ(record.record.state, State::trimmed);
+  EXPECT_EQ(text(), "");
+}
+
+TEST_F(LogTrim, EventsGoWhenTheirTtlIsOver) {
+  append({"a"}, {.ttl = 10min});
+  append({"b"}, {.ttl = 20min});
+  append({"c"});
+  EXPECT_EQ(text(), "1:a 2:b 3:c");
+  clock_.advance(10min);
+  EXPECT_EQ(text(), "2:b 3:c");
+  clock_.advance(10min);
+  EXPECT_EQ(log_.ends("s")->oldest, 3);
+  EXPECT_EQ(text(), "3:c");
+}
+
+TEST_F(LogTrim, AnEventOutlivesItsTtlWhileAnOlderOneIsKept) {
+  append({"a"}, {.ttl = 20min});
+  append({"b"}, {.ttl = 10min});
+  clock_.advance(10min);
+  EXPECT_EQ(text(), "1:a 2:b");
+  clock_.advance(10min);
+  EXPECT_EQ(text(), "");
+  EXPECT_EQ(log_.read("s")->next, 3);
+}
+
+TEST_F(LogTrim, H1_ExpiredEventsFreeNoIndex) {
+  append({"a", "b"}, {.ttl = 1s});
+  clock_.advance(std::chrono::years(1));
+  EXPECT_EQ(log_.ends("s")->oldest, 3);
+  EXPECT_EQ(append({"c"}).first, 3);
+  EXPECT_EQ(text(), "3:c");
+}
+
+TEST_F(LogTrim, AppendersAloneFreeTheRoomOfWhatExpired) {
+  for (int i = 0; i < 2'000; ++i) {
+    append({"some bytes"}, {.ttl = 1s});
+    clock_.advance(1s);
+  }
+  std::size_t whole = 0;
+  for (const logs::Stored& record : records()) whole += record.record.state == State::batch;
+  EXPECT_LT(whole, 1'000U);
+}
+
+}  // namespace
+}  // namespace once

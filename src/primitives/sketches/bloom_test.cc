@@ -1,0 +1,88 @@
+#include "primitives/sketches/bloom.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+namespace once::sketches {
+namespace {
+
+std::string item(std::uint64_t number) { return "item-" + std::to_string(number); }
+
+Bloom filter_of(BloomShape shape, std::uint64_t first, std::uint64_t count) {
+  Bloom filter = Bloom::make(shape).value();
+  for (std::uint64_t i = first; i < first + count; ++i) filter.add(item(i));
+  return filter;
+}
+
+// Of `asked` items that were never added, the share that the filter may contain.
+double false_rate(const Bloom& filter, std::uint64_t first, std::uint64_t asked) {
+  std::uint64_t wrong = 0;
+  for (std::uint64_t i = first; i < first + asked; ++i)
+    wrong += filter.may_contain(item(i)) ? 1 : 0;
+  return static_cast<double>(wrong) / static_cast<double>(asked);
+}
+
+TEST(Bloom, MeetsItsDeclaredRateWhenFull) {
+  constexpr std::uint64_t kAsked = 200'000;
+  for (const double rate : {0.1, 0.01, 0.001}) {
+    for (const std::uint64_t capacity : {100U, 10'000U, 100'000U}) {
+      // The rate of one filter scatters around its mean, of a small one more; so the mean of some.
+      double sum = 0;
+      const int filters = capacity <= 1'000 ? 20 : 2;
+      for (int i = 0; i < filters; ++i) {
+        const std::uint64_t first = static_cast<std::uint64_t>(i) * 1'000'000;
+        sum += false_rate(filter_of({capacity, rate}, first, capacity), first + capacity, kAsked);
+      }
+      EXPECT_LE(sum / filters, rate * 1.05) << capacity << " at " << rate;
+    }
+  }
+}
+
+TEST(Bloom, NeverDeniesWhatWasAdded) {
+  for (const std::uint64_t count : {1U, 1'000U, 5'000U}) {  // The last is beyond capacity.
+    const Bloom filter = filter_of({1'000, 0.01}, 0, count);
+    for (std::uint64_t i = 0; i < count; ++i) ASSERT_TRUE(filter.may_contain(item(i)));
+  }
+  EXPECT_FALSE(Bloom::make({}).value().may_contain("anything"));
+}
+
+TEST(Bloom, MergingGivesTheBytesOfTheUnion) {
+  const BloomShape shape{1'000, 0.01};
+  Bloom merged = filter_of(shape, 500, 500);
+  ASSERT_TRUE(merged.merge(filter_of(shape, 0, 600)));
+  EXPECT_EQ(merged.encode(), filter_of(shape, 0, 1'000).encode());
+  ASSERT_TRUE(merged.merge(merged));
+  EXPECT_EQ(merged, Bloom::decode(filter_of(shape, 0, 1'000).encode()).value());
+}
+
+TEST(Bloom, AnotherShapeIsRefusedAndChangesNothing) {
+  Bloom filter = filter_of({1'000, 0.01}, 0, 10);
+  const Bytes before = filter.encode();
+  EXPECT_FALSE(filter.merge(Bloom::make({1'001, 0.01}).value()));
+  EXPECT_FALSE(filter.merge(Bloom::make({1'000, 0.011}).value()));
+  EXPECT_EQ(filter.encode(), before);
+}
+
+TEST(Bloom, ShapesWithoutSenseAreInvalid) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double rate : {0.0, -1.0, 0.6, 1.0, nan})
+    EXPECT_FALSE(Bloom::make({10, rate})) << rate;
+  EXPECT_FALSE(Bloom::make({0, 0.01}));
+  EXPECT_FALSE(Bloom::make({100'000'000, 0.01}));
+  EXPECT_FALSE(Bloom::make({std::numeric_limits<std::uint64_t>::max(), 0.01}));
+}
+
+TEST(Bloom, EveryDamagedByteIsCorrupt) {
+  const Bytes sound = filter_of({100, 0.01}, 0, 50).encode();
+  for (std::size_t i = 0; i < sound.size(); ++i) {
+    Bytes damaged = sound;
+    damaged[i] = static_cast<char>(damaged[i] ^ 4);
+    EXPECT_FALSE(Bloom::decode(damaged)) << i;
+    EXPECT_FALSE(Bloom::decode(sound.substr(0, i))) << i;
+  }
+}
+
+}  // namespace
+}  // namespace once::sketches

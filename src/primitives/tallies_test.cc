@@ -1,0 +1,201 @@
+#include "once/tallies.h"
+
+#include "primitives/keys.h"
+#include "primitives/tallies_fixture.h"
+
+namespace once {
+namespace {
+
+using enum TallyKind;
+using TalliesTest = TalliesFixture;
+
+TEST_P(TalliesTest, SumsAndCountsAddUp) {
+  EXPECT_EQ(std::get<std::int64_t>(*merged("s", of(sum, std::int64_t{5})).value), 5);
+  EXPECT_EQ(std::get<std::int64_t>(*merged("s", of(sum, std::int64_t{-7})).value), -2);
+  EXPECT_EQ(value("s"), -2);
+  merged("c", of(count, std::int64_t{1}));
+  merged("c", of(count, std::int64_t{2}));
+  EXPECT_EQ(value("c"), 3);
+}
+
+TEST_P(TalliesTest, MaxAndMinKeepTheExtremeInAnyOrder) {
+  for (const std::int64_t number : {3, -9, 7, 0}) {
+    merged("max", of(max, number));
+    merged("min", of(min, number));
+  }
+  EXPECT_EQ(value("max"), 7);
+  EXPECT_EQ(value("min"), -9);
+}
+
+TEST_P(TalliesTest, MinHoldsAtBothEndsOfInt64) {
+  EXPECT_EQ(std::get<std::int64_t>(*merged("min", of(min, kMost)).value), kMost);
+  EXPECT_EQ(value("min"), kMost);
+  EXPECT_EQ(std::get<std::int64_t>(*merged("min", of(min, kLeast)).value), kLeast);
+  merged("min", of(min, std::int64_t{0}));
+  EXPECT_EQ(value("min"), kLeast);
+  merged("max", of(max, kLeast));
+  EXPECT_EQ(value("max"), kLeast);
+}
+
+TEST_P(TalliesTest, RealsAddUp) {
+  merged("r", of(real, 0.5));
+  merged("r", of(real, 0.25));
+  EXPECT_EQ(value<double>("r"), 0.75);
+}
+
+TEST_P(TalliesTest, DistinctCountsDifferentItems) {
+  merged("d", of(distinct, items({"a", "b", "a"})));
+  EXPECT_EQ(std::get<std::int64_t>(*merged("d", of(distinct, items({"b", "c"}))).value), 3);
+  EXPECT_EQ(value("d"), 3);
+}
+
+TEST_P(TalliesTest, TopReportsCountsWithTheirErrors) {
+  merged("t", of(top, std::vector<CountedItem>{{"a", 1}, {"b", 3}}));
+  merged("t", of(top, std::vector<CountedItem>{{"a", 9}}));
+  const std::vector<HeavyItem> expected = {{"a", 10, 0}, {"b", 3, 0}};
+  EXPECT_EQ(value<std::vector<HeavyItem>>("t"), expected);
+}
+
+TEST_P(TalliesTest, BloomKnowsWhatWasMerged) {
+  merged("b", of(bloom, items({"a"})));
+  merged("b", of(bloom, items({"b"})));
+  const auto answer = value<BloomAnswer>("b");
+  EXPECT_TRUE(answer.may_contain("a") && answer.may_contain("b"));
+  EXPECT_FALSE(answer.may_contain("c"));
+}
+
+// The product of what was merged, modulo a prime, as decimal text: a monoid of the user's own.
+class Product final : public Monoid {
+ public:
+  std::string name() const override { return "product"; }
+  Bytes identity() const override { return "1"; }
+  Result<void> validate(std::string_view state) const override {
+    const bool digits = state.find_first_not_of("0123456789") == std::string_view::npos;
+    if (!state.empty() && state.size() < 8 && digits) return {};
+    return failure(ErrorCode::corrupt, "not a product");
+  }
+  Result<Bytes> merge(std::string_view a, std::string_view b) const override {
+    return std::to_string(std::stoll(Bytes(a)) * std::stoll(Bytes(b)) % 1'000'003);
+  }
+};
+
+TEST_P(TalliesTest, AMonoidOfTheUsersOwnMergesAsTheBuiltInsDo) {
+  const auto product = std::make_shared<Product>();
+  TallyRequest request = of(own, Bytes("6"), "x");
+  request.shape.own = product;
+  merged("p", request);
+  EXPECT_TRUE(merged("p", request).replayed);
+  request.id = "y";
+  request.input = Bytes("7");
+  EXPECT_EQ(std::get<Bytes>(*merged("p", request).value), "42");
+  EXPECT_EQ(std::get<Bytes>((*tallies_.read("p", {}, product))->value), "42");
+  EXPECT_EQ(tallies_.read("p").error().code, ErrorCode::invalid);
+  request.input = Bytes("six");
+  EXPECT_EQ(refused("p", request), ErrorCode::invalid);
+}
+
+TEST_P(TalliesTest, OverflowIsRefusedAndChangesNothing) {
+  for (const std::string id : {"", "id"}) {
+    const std::string name = "sum" + id;
+    merged(name, of(sum, kMost - 1, id));
+    EXPECT_EQ(refused(name, of(sum, std::int64_t{2}, id.empty() ? "" : "other")),
+              ErrorCode::invalid);
+    EXPECT_EQ(value(name), kMost - 1);
+    merged(name, of(sum, std::int64_t{1}, id.empty() ? "" : "other"));
+    EXPECT_EQ(value(name), kMost);
+  }
+  const double huge = std::numeric_limits<double>::max();
+  merged("real", of(real, huge));
+  EXPECT_EQ(refused("real", of(real, huge)), ErrorCode::invalid);
+  EXPECT_EQ(value<double>("real"), huge);
+}
+
+TEST_P(TalliesTest, BadInputIsInvalidAndMakesNoTally) {
+  const auto nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(refused("x", of(sum, 1.5)), ErrorCode::invalid);
+  EXPECT_EQ(refused("x", of(real, nan)), ErrorCode::invalid);
+  EXPECT_EQ(refused("x", of(count, std::int64_t{0})), ErrorCode::invalid);
+  EXPECT_EQ(refused("x", of(distinct, std::int64_t{1})), ErrorCode::invalid);
+  EXPECT_EQ(refused("x", of(top, std::vector<CountedItem>{{"a", 0}})), ErrorCode::invalid);
+  EXPECT_EQ(refused("x", of(own, Bytes("1"))), ErrorCode::invalid);
+  EXPECT_EQ(refused("x", of(sum, std::int64_t{1}, "bad\nid")), ErrorCode::invalid);
+  TallyRequest request = of(bloom, items({"a"}));
+  request.shape.rate = 0;
+  EXPECT_EQ(refused("x", request), ErrorCode::invalid);
+  request = of(sum, std::int64_t{1}, "id");
+  request.id_ttl = Duration(1);
+  EXPECT_EQ(refused("x", request), ErrorCode::invalid);
+  EXPECT_EQ(refused("", of(sum, std::int64_t{1})), ErrorCode::invalid);
+  EXPECT_FALSE(tallies_.read("x")->has_value());
+  EXPECT_EQ(memory_->usage().items, 0U);
+}
+
+TEST_P(TalliesTest, H21_AnotherKindShapeOrWindowIsItsOwnOutcomeAndChangesNothing) {
+  merged("t", of(sum, std::int64_t{5}));
+  EXPECT_EQ(as<OtherTally>(tallies_.merge("t", of(max, std::int64_t{9}))).kind, "sum");
+  as<OtherTally>(tallies_.merge("t", of(count, std::int64_t{9}, "id")));
+  TallyRequest windowed = of(sum, std::int64_t{9});
+  windowed.shape.window = TallyWindow::hour;
+  EXPECT_EQ(as<OtherTally>(tallies_.merge("t", windowed)).window, TallyWindow::none);
+  EXPECT_EQ(value("t"), 5);
+  merged("d", of(distinct, items({"a"})));
+  TallyRequest other = of(distinct, items({"b"}));
+  other.shape.precision = 12;
+  EXPECT_EQ(as<OtherTally>(tallies_.merge("d", other)).kind, "distinct/14");
+  EXPECT_EQ(value("d"), 1);
+}
+
+TEST_P(TalliesTest, H21_KindAndWindowOutliveTheBuckets) {
+  TallyRequest request = of(sum, std::int64_t{5});
+  request.ttl = std::chrono::minutes(1);
+  merged("t", request);
+  clock_.advance(std::chrono::hours(1));
+  EXPECT_EQ(value("t"), 0);
+  as<OtherTally>(tallies_.merge("t", of(max, std::int64_t{9})));
+}
+
+TEST_P(TalliesTest, BatchReadsAreInOrderWithNothingWhereThereIsNone) {
+  merged("a", of(sum, std::int64_t{1}));
+  merged("b", of(real, 2.0));
+  const std::vector<std::string> names = {"b", "none", "a", "b"};
+  const auto readings = *tallies_.read_all(names);
+  ASSERT_EQ(readings.size(), 4U);
+  EXPECT_EQ(std::get<double>(readings[0]->value), 2.0);
+  EXPECT_FALSE(readings[1].has_value());
+  EXPECT_EQ(std::get<std::int64_t>(readings[2]->value), 1);
+  EXPECT_EQ(readings[3]->kind, real);
+  EXPECT_TRUE(tallies_.read_all({})->empty());
+}
+
+TEST_P(TalliesTest, AStateThatDoesNotDecodeIsCorruptAndNeverDropped) {
+  merged("d", of(distinct, items({"a"})));
+  const Key key = keys::tally("test", "d");
+  Item item = **memory_->get(key);
+  Bytes bytes = std::get<Bytes>(item.value);
+  bytes[bytes.size() / 2] ^= 1;
+  Write damage = put(key, bytes, anything());
+  damage.version = {99};
+  ASSERT_TRUE(memory_->commit({&damage, 1}));
+  EXPECT_EQ(refused("d", of(distinct, items({"b"}))), ErrorCode::corrupt);
+  EXPECT_EQ(refused("d", of(distinct, items({"b"}), "id")), ErrorCode::corrupt);
+  EXPECT_EQ(tallies_.read("d").error().code, ErrorCode::corrupt);
+  EXPECT_EQ(std::get<Bytes>((*memory_->get(key))->value), bytes);
+}
+
+TEST_P(TalliesTest, WithoutAnIdAnUnknownOutcomeIsSaidAndNeverSentTwice) {
+  for (const TallyKind kind : {sum, real}) {
+    const std::string name = kind == sum ? "sum" : "real";
+    const TallyInput one = kind == sum ? TallyInput(std::int64_t{1}) : TallyInput(1.0);
+    merged(name, of(kind, one));
+    std::vector<Fault> faults(kind == sum ? 1 : 2, Fault::none);  // The meta, what is merged into.
+    faults.push_back(Fault::fail_after);
+    store_->script(faults);
+    EXPECT_EQ(refused(name, of(kind, one)), ErrorCode::unknown);
+    EXPECT_EQ(kind == sum ? static_cast<double>(value(name)) : value<double>(name), 2);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Limits, TalliesTest, ::testing::Values(100, 1), name_of_limit);
+
+}  // namespace
+}  // namespace once

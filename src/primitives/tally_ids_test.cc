@@ -1,0 +1,149 @@
+#include <thread>
+
+#include "once/batching_driver.h"
+#include "primitives/tallies_fixture.h"
+
+namespace once {
+namespace {
+
+using enum TallyKind;
+using TallyIdsTest = TalliesFixture;
+
+TEST_P(TallyIdsTest, AnIdTakesEffectOnceForEveryKind) {
+  const std::vector<TallyRequest> requests = {of(sum, std::int64_t{4}, "x"),
+                                              of(count, std::int64_t{4}, "x"),
+                                              of(real, 4.0, "x"),
+                                              of(top, std::vector<CountedItem>{{"a", 4}}, "x"),
+                                              of(max, std::int64_t{4}, "x"),
+                                              of(distinct, items({"a", "b", "c", "d"}), "x")};
+  for (const TallyRequest& request : requests) {
+    const std::string name = std::to_string(static_cast<int>(request.shape.kind));
+    EXPECT_FALSE(merged(name, request).replayed);
+    const Tallied again = merged(name, request);
+    EXPECT_TRUE(again.replayed);
+    const TallyValue& value = *again.value;
+    if (request.shape.kind == real) {
+      EXPECT_EQ(std::get<double>(value), 4.0);
+    } else if (request.shape.kind == top) {
+      EXPECT_EQ(std::get<std::vector<HeavyItem>>(value)[0].count, 4U);
+    } else {
+      EXPECT_EQ(std::get<std::int64_t>(value), 4);
+    }
+  }
+}
+
+TEST_P(TallyIdsTest, MergesWithAndWithoutIdsShareOneTally) {
+  merged("s", of(sum, std::int64_t{1}));
+  merged("s", of(sum, std::int64_t{2}, "x"));
+  merged("s", of(sum, std::int64_t{4}));
+  merged("s", of(sum, std::int64_t{2}, "x"));
+  merged("s", of(sum, std::int64_t{8}, "y"));
+  EXPECT_EQ(value("s"), 15);
+  merged("m", of(min, std::int64_t{5}, "x"));
+  merged("m", of(min, std::int64_t{3}));
+  merged("m", of(min, kLeast, "y"));
+  EXPECT_EQ(value("m"), kLeast);
+}
+
+TEST_P(TallyIdsTest, ASmallerMaxStillTakesItsId) {
+  merged("m", of(max, std::int64_t{5}, "x"));
+  EXPECT_FALSE(merged("m", of(max, std::int64_t{3}, "y")).replayed);
+  EXPECT_TRUE(merged("m", of(max, std::int64_t{3}, "y")).replayed);
+  EXPECT_EQ(value("m"), 5);
+}
+
+TEST_P(TallyIdsTest, H19_TheSameIdWithAnotherInputIsAMismatch) {
+  merged("s", of(sum, std::int64_t{1}, "x"));
+  as<TallyMismatch>(tallies_.merge("s", of(sum, std::int64_t{2}, "x")));
+  EXPECT_EQ(value("s"), 1);
+}
+
+TEST_P(TallyIdsTest, AnIdOfOneTallyIsNoIdOfAnother) {
+  merged("a", of(sum, std::int64_t{1}, "x"));
+  EXPECT_FALSE(merged("b", of(sum, std::int64_t{1}, "x")).replayed);
+}
+
+TEST_P(TallyIdsTest, AnIdIsForgottenAfterItsTtlAndNotBefore) {
+  TallyRequest request = of(sum, std::int64_t{1}, "x");
+  request.ttl = std::chrono::minutes(2);  // The value goes before its ids do.
+  request.id_ttl = std::chrono::minutes(10);
+  merged("s", request);
+  clock_.advance(std::chrono::minutes(10) - Duration(1));
+  EXPECT_EQ(value("s"), 0);
+  EXPECT_TRUE(merged("s", request).replayed);
+  EXPECT_EQ(value("s"), 0);
+  clock_.advance(Duration(1));
+  EXPECT_FALSE(merged("s", request).replayed);
+  EXPECT_EQ(value("s"), 1);
+}
+
+TEST_P(TallyIdsTest, H19_IdsInsideAnItemAreBoundedAndNeverForgottenEarly) {
+  for (std::size_t i = 0; i < tallies::kMaxInnerIds; ++i) {
+    merged("s", of(sum, std::int64_t{1}, "id-" + std::to_string(i)));
+  }
+  const Result<TallyOutcome> next = tallies_.merge("s", of(sum, std::int64_t{1}, "next"));
+  const auto all = static_cast<std::int64_t>(tallies::kMaxInnerIds);
+  if (single()) {
+    as<TooManyIds>(next);
+    EXPECT_EQ(value("s"), all);
+    EXPECT_TRUE(merged("s", of(sum, std::int64_t{1}, "id-0")).replayed);
+    clock_.advance(std::chrono::hours(24));
+    EXPECT_FALSE(merged("s", of(sum, std::int64_t{1}, "next")).replayed);
+  } else {
+    EXPECT_FALSE(as<Tallied>(next).replayed);
+  }
+  EXPECT_EQ(value("s"), all + 1);
+}
+
+TEST_P(TallyIdsTest, H7_ALostReplyIsFoundOutByTheId) {
+  const std::vector<TallyRequest> requests = {of(sum, std::int64_t{4}, "x"), of(real, 4.0, "x"),
+                                              of(distinct, items({"a"}), "x")};
+  for (const TallyRequest& request : requests) {
+    for (const Fault fault : {Fault::fail_after, Fault::land_late}) {
+      for (std::size_t at = 0; at < 4; ++at) {
+        const std::string name = std::to_string(static_cast<int>(request.shape.kind)) + "-" +
+                                 std::to_string(static_cast<int>(fault)) + "-" + std::to_string(at);
+        std::vector<Fault> faults(at, Fault::none);
+        faults.push_back(fault);
+        store_->script(faults);
+        const Result<TallyOutcome> outcome = tallies_.merge(name, request);
+        if (outcome) {
+          EXPECT_FALSE(as<Tallied>(outcome).replayed) << name;
+        }
+        store_->deliver_late();
+        while (!tallies_.merge(name, request)) store_->deliver_late();
+        const auto reading = *tallies_.read(name);
+        if (request.shape.kind == real) {
+          EXPECT_EQ(std::get<double>(reading->value), 4.0) << name;
+        } else {
+          const std::int64_t once = request.shape.kind == sum ? 4 : 1;
+          EXPECT_EQ(std::get<std::int64_t>(reading->value), once) << name;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(TallyIdsTest, CombinedMergesOfOneHotTallyAreExact) {
+  constexpr int kThreads = 8;
+  constexpr int kEach = 25;
+  BatchingDriver driver(*store_, {}, system_clock(), entropy_);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      const Key key = tallies::tally_key("test", "hot");
+      for (int i = 0; i < 2 * kEach; ++i) {  // Each twice.
+        const std::string id = std::to_string(thread) + "-" + std::to_string(i % kEach);
+        TallyRequest request = of(top, std::vector<CountedItem>{{"a", 1}}, id);
+        EXPECT_TRUE(driver.run(tallies::merge(key, std::move(request))).has_value());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(value<std::vector<HeavyItem>>("hot")[0].count, std::uint64_t{kThreads * kEach});
+}
+
+INSTANTIATE_TEST_SUITE_P(Limits, TallyIdsTest, ::testing::Values(100, 1), name_of_limit);
+
+}  // namespace
+}  // namespace once

@@ -1,0 +1,122 @@
+#include "primitives/tally_record.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "primitives/record.h"
+
+namespace once::tallies {
+namespace {
+
+constexpr std::uint8_t kFormat = 1;
+
+std::unexpected<Error> corrupt(const std::string& what) {
+  return failure(ErrorCode::corrupt, "a tally's " + what + " does not parse");
+}
+
+Result<RecordReader> open(const Value& value, RecordKind kind) {
+  const Bytes* bytes = std::get_if<Bytes>(&value);
+  if (bytes == nullptr) return failure(ErrorCode::corrupt, "a tally's record is a number");
+  return RecordReader::open(*bytes, kind, kFormat);
+}
+
+InnerId read_id(RecordReader& in) {
+  InnerId id;
+  id.id = in.bytes();
+  id.input_hash = in.bytes();
+  id.nonce = in.number();
+  id.kept_until = in.time();
+  return id;
+}
+
+}  // namespace
+
+Bytes encode(const TallyMeta& meta) {
+  RecordWriter out(RecordKind::tally_meta, kFormat);
+  out.bytes(meta.monoid);
+  out.number(static_cast<std::uint64_t>(meta.window));
+  return out.finish();
+}
+
+Result<TallyMeta> decode_meta(const Value& value) {
+  Result<RecordReader> in = open(value, RecordKind::tally_meta);
+  if (!in) return std::unexpected(std::move(in.error()));
+  TallyMeta meta;
+  meta.monoid = in->bytes();
+  const std::uint64_t window = in->number();
+  meta.window = static_cast<TallyWindow>(window);
+  if (!in->sound() || window > static_cast<std::uint64_t>(TallyWindow::day)) return corrupt("meta");
+  return meta;
+}
+
+Bytes encode(const TallyMarker& marker) {
+  RecordWriter out(RecordKind::tally_id, kFormat);
+  out.bytes(marker.input_hash);
+  out.number(static_cast<std::uint64_t>(marker.bucket));
+  out.time(marker.kept_until);
+  return out.finish();
+}
+
+Result<TallyMarker> decode_marker(const Value& value) {
+  Result<RecordReader> in = open(value, RecordKind::tally_id);
+  if (!in) return std::unexpected(std::move(in.error()));
+  TallyMarker marker;
+  marker.input_hash = in->bytes();
+  marker.bucket = static_cast<std::int64_t>(in->number());
+  marker.kept_until = in->time();
+  if (!in->sound() || marker.bucket < 0) return corrupt("id");
+  return marker;
+}
+
+Value encode(const TallyBucket& bucket, TallyKind kind) {
+  if (is_native(kind) && bucket.ids.empty()) return native_of(kind, bucket.state);
+  RecordWriter out(RecordKind::tally, kFormat);
+  out.bytes(bucket.state);
+  out.time(bucket.until);
+  out.number(bucket.ids.size());
+  for (const InnerId& id : bucket.ids) {
+    out.bytes(id.id);
+    out.bytes(id.input_hash);
+    out.number(id.nonce);
+    out.time(id.kept_until);
+  }
+  return out.finish();
+}
+
+Result<TallyBucket> decode_bucket(const Item& item, TallyKind kind, const Monoid& monoid) {
+  TallyBucket bucket;
+  if (const auto* number = std::get_if<std::int64_t>(&item.value); number && is_native(kind)) {
+    bucket.state = state_of_native(kind, *number);
+    bucket.until = item.expiry;
+    return bucket;
+  }
+  Result<RecordReader> in = open(item.value, RecordKind::tally);
+  if (!in) return std::unexpected(std::move(in.error()));
+  bucket.state = in->bytes();
+  bucket.until = in->time();
+  const std::uint64_t ids = in->number();
+  if (ids > kMaxInnerIds) return corrupt("bucket");
+  for (std::uint64_t i = 0; i < ids; ++i) bucket.ids.push_back(read_id(*in));
+  if (!in->sound()) return corrupt("bucket");
+  if (!monoid.validate(bucket.state)) return corrupt("state");
+  return bucket;
+}
+
+Time expiry_of(const TallyBucket& bucket) {
+  Time expiry = bucket.until;
+  for (const InnerId& id : bucket.ids) expiry = std::max(expiry, id.kept_until);
+  return expiry;
+}
+
+Bytes hash_of_input(std::string_view monoid, std::string_view state) {
+  RecordWriter both(RecordKind::tally, kFormat);
+  both.bytes(monoid);
+  both.bytes(state);
+  const Bytes input = both.finish();
+  XXH128_canonical_t bytes;
+  XXH128_canonicalFromHash(&bytes, XXH3_128bits(input.data(), input.size()));
+  return {reinterpret_cast<const char*>(bytes.digest), sizeof bytes.digest};
+}
+
+}  // namespace once::tallies

@@ -1,0 +1,87 @@
+// A log under the simulator: appenders, a reader and a trimmer, what they were told, and the judge
+// of what stands there in the end.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "primitives/log_stream.h"
+#include "testing/simulator/hunt.h"
+
+namespace once::testing {
+
+inline constexpr Duration kBackoff{10};
+
+class LogWorld {
+ public:
+  LogWorld(Simulation& simulation, LogStrategy strategy)
+      : simulation_(simulation), stream_(logs::stream("ns", "s", strategy)) {}
+
+  const logs::Stream& stream() const { return stream_; }
+
+  // Appends `batches` batches of 1 to 3 events under the ids "name-0", "name-1", ..., each until it
+  // is answered. Two clients of one name stand for a repeat that overlaps its first.
+  void add_appender(const std::string& client, const std::string& name, int batches);
+
+  // The same without ids and without repeats.
+  void add_nameless_appender(const std::string& name, int batches);
+
+  // Under ids, each expecting the index that it believes to be next.
+  void add_expecting_appender(const std::string& client, const std::string& name, int batches);
+
+  void add_reader(int reads);
+
+  // Trims up to somewhere, or everything, again and again.
+  void add_trimmer(int trims);
+  void add_healer(int heals, Duration grace);
+
+  // Frees the keys of all batches but the newest, as a trim must not (H1).
+  void add_careless_trimmer(int trims);
+
+  // Empty unless appenders were told of places that overlap, or of two for one batch.
+  std::string judge_answers();
+
+  // Empty if all is well: the records follow each other from 1 without hole or overlap, what was
+  // acknowledged stands where it was said to and nowhere else, and readers saw what stands there.
+  std::string judge();
+
+ private:
+  struct Batch {
+    std::vector<std::string> data;
+    std::int64_t first = 0;  // As acknowledged; 0 if it never was.
+    bool named = true;
+  };
+
+  Plan<std::monostate> append_all(std::string name, int batches);
+  Plan<std::monostate> append_nameless(std::string name);
+  Plan<std::monostate> append_expecting(std::string name, int batches);
+  Plan<std::monostate> follow();
+  Plan<std::monostate> trim_often();
+  Plan<std::monostate> free_often();
+  Plan<std::monostate> heal_often(Duration grace);
+
+  // Counts down what a client has left to do, over its crashes.
+  bool once_more(const std::string& client) { return left_[client]-- > 0; }
+  void acknowledge(const std::string& id, const AppendOutcome& outcome);
+  bool overlaps(const std::string& id, const Appended& place) const;
+  void complain(const std::string& what);
+  std::string judge_records();
+  std::string judge_events();
+  std::string judge_batch(const std::string& id, const Batch& batch) const;
+  template <class T>
+  Result<T> run(Plan<T> plan);
+
+  Simulation& simulation_;
+  const logs::Stream stream_;
+  std::map<std::string, int> left_;
+  std::map<std::string, Batch> batches_;
+  std::map<std::int64_t, LogEntry> seen_;       // By the reader.
+  std::map<std::int64_t, std::string> events_;  // In the end.
+  std::int64_t position_ = 1;
+  std::int64_t oldest_ = 1;
+  int attempts_ = 0;
+  std::string complaint_;
+};
+
+}  // namespace once::testing
