@@ -12,8 +12,6 @@ class GatedStore final : public Decorator<Store> {
  public:
   using Decorator::Decorator;
 
-  Result<Swept> sweep(std::size_t limit) override { return inner_.sweep(limit); }
-
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
@@ -32,11 +30,6 @@ class GatedStore final : public Decorator<Store> {
   }
 
  protected:
-  Result<std::vector<std::optional<Item>>> do_get(std::span<const Key> keys) override {
-    return inner_.get(keys);
-  }
-  Result<ScanPage> do_scan(const ScanRequest& request) override { return inner_.scan(request); }
-  Result<ListPage> do_list(const ListRequest& request) override { return inner_.list(request); }
   Result<CommitOutcome> do_commit(Transaction transaction) override {
     pass();
     return inner_.commit(transaction);

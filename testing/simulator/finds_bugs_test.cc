@@ -1,5 +1,6 @@
 // Shows that the simulator can find bugs: three patterns as people write them are caught, and the
 // same jobs as one guarded commit are not.
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -214,6 +215,10 @@ TEST(SimulatorFindsBugs, AndAFindingReplaysFromItsSeed) {
   Simulation again({.seed = found->seed});
   EXPECT_EQ(judge_read_then_write(again), found->complaint);
   EXPECT_EQ(again.trace(), found->trace);
+}
+
+TEST(SimulatorFindsBugs, AndPrintsTheCommandThatReplaysThem) {
+  EXPECT_NONFATAL_FAILURE(expect_holds(2'000, judge_read_then_write), "replay with: ONCE_SEED=");
 }
 
 TEST(SimulatorClears, ACounterWhoseIncrementsAreNamed) { expect_holds(2'000, judge_commit); }

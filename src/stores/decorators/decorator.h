@@ -1,7 +1,8 @@
-// What every decorator hands on unchanged.
+// Hands everything on unchanged; a decorator overrides what it is about.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "once/store.h"
 
@@ -15,8 +16,22 @@ class Decorator : public Interface {
   const Limits& limits() const override { return inner_.limits(); }
   std::string describe() const override { return inner_.describe(); }
   Time now() override { return inner_.now(); }
+  Result<Swept> sweep(std::size_t limit) override { return inner_.sweep(limit); }
 
  protected:
+  Result<std::vector<std::optional<Item>>> do_get(std::span<const Key> keys) override {
+    return inner_.get(keys);
+  }
+  Result<ScanPage> do_scan(const ScanRequest& request) override { return inner_.scan(request); }
+  Result<ListPage> do_list(const ListRequest& request) override { return inner_.list(request); }
+  Result<CommitOutcome> do_commit(Transaction transaction) override {
+    return inner_.commit(transaction);
+  }
+  std::vector<Result<CommitOutcome>> do_commit_each(
+      std::span<const Transaction> transactions) override {
+    return inner_.commit_each(transactions);
+  }
+
   Store& inner_;
 };
 

@@ -71,8 +71,6 @@ class Metering final : public Decorator<MeteredStore> {
             commit_each_.snapshot()};
   }
 
-  Result<Swept> sweep(std::size_t limit) override { return inner_.sweep(limit); }
-
  protected:
   Result<std::vector<std::optional<Item>>> do_get(std::span<const Key> keys) override {
     return read(get_, [&] { return inner_.get(keys); }, [&](const auto&) { return keys.size(); });
