@@ -81,14 +81,15 @@ Plan<TallyOutcome> merged(const Order* order, std::optional<TallyValue> value, b
 
 // Without an id: what may have been written is never sent again.
 Plan<TallyOutcome> merge_unnamed(const Order* order) {
+  const std::vector<Write> unmarked;
   if (is_native(order->kind())) {
-    Result<Tried> tried = co_await attempt(try_native(order, {}));
+    Result<Tried> tried = co_await attempt(try_native(order, unmarked));
     if (tried) co_return co_await merged(order, std::move(tried->value), false);
     // Invalid is an overflow, or a bucket that holds ids beside its number.
     if (tried.error().code != ErrorCode::invalid) co_return std::unexpected(tried.error());
   }
   for (int retry = 0;; ++retry) {
-    Tried tried = co_await try_change(order, {});
+    Tried tried = co_await try_change(order, unmarked);
     if (tried.merged) co_return co_await merged(order, std::move(tried.value), false);
     co_await back_off(retry);
   }
