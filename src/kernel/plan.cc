@@ -1,6 +1,7 @@
 #include "once/plan.h"
 
 #include <type_traits>
+#include <utility>
 
 namespace once::detail {
 
@@ -34,7 +35,10 @@ void go_on(PlanState& state) {
     next = state.leaf->next_up();
   }
   state.step = std::monostate{};
-  next.resume();
+  while (next) {
+    next.resume();
+    next = std::exchange(state.next, nullptr);
+  }
 }
 
 }  // namespace once::detail

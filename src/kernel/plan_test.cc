@@ -79,6 +79,21 @@ TEST_F(PlanTest, ErrorsClimbOnlyToTheFirstWhoAttempts) {
   EXPECT_EQ(driver_.run(wrap(5)).value(), ErrorCode::invalid);
 }
 
+Plan<std::int64_t> answer_at_once(std::int64_t answer) { co_return answer; }
+
+Plan<std::int64_t> add_up(std::int64_t times) {
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < times; ++i) {
+    const std::int64_t one = co_await answer_at_once(1);
+    sum += one;
+  }
+  co_return sum;
+}
+
+TEST_F(PlanTest, AwaitingAMillionPlansThatNeverWaitUsesNoStack) {
+  EXPECT_EQ(driver_.run(add_up(1'000'000)).value(), 1'000'000);
+}
+
 Plan<std::int64_t> refuse() { co_return failure(ErrorCode::denied, "not today"); }
 
 TEST_F(PlanTest, MayEndWithAnErrorOfItsOwn) {

@@ -51,7 +51,7 @@ class Contention::Levels {
  private:
   struct Level {
     int height = 0;
-    Time last{};  // Of the last conflict.
+    Time last;  // Of the last conflict.
   };
 
   mutable Mutex mutex_;

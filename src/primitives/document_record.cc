@@ -115,8 +115,9 @@ std::string etag_of(Version version) {
 
 std::optional<Version> version_of(std::string_view etag) {
   Version version;
-  const char* end = etag.data() + etag.size();
-  const auto [stop, error] = std::from_chars(etag.data(), end, version.number, 16);
+  const std::string text(etag);
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, version.number, 16);
   if (etag.size() != kEtagDigits || stop != end || error != std::errc{} || !version) {
     return std::nullopt;
   }

@@ -22,7 +22,7 @@ struct MadeChange {
   std::string id;
   Bytes hash;     // Of what was changed.
   Version stamp;  // Of the call that made it.
-  Time until{};   // Remembered until then.
+  Time until;     // Remembered until then.
 
   friend bool operator==(const MadeChange&, const MadeChange&) = default;
 };

@@ -52,7 +52,7 @@ class Updating {
   const Call call_;
   const Modify modify_;
 
-  Time now_{};
+  Time now_;
   Came came_ = Came::nowhere;
   // What the change was last applied to.
   bool exists_ = false;

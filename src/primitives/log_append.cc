@@ -44,7 +44,7 @@ Plan<AppendOutcome> refuse(const Job& job, std::int64_t next) {
   const Key key = batch_id_key(job.stream, job.batch);
   std::optional<Item> standing = co_await get(key);
   auto known = co_await known_answer(job, std::move(standing));
-  if (known) co_return std::move(*known);
+  if (known) co_return *known;
   co_return NotNext{next};
 }
 
@@ -59,7 +59,7 @@ Plan<AppendOutcome> append_whole(Job job) {
     Lost lost = std::get<Lost>(std::move(outcome));
     if (lost.write == 1 && !job.batch.empty()) {
       auto known = co_await known_answer(job, lost.standing);
-      if (known) co_return std::move(*known);
+      if (known) co_return *known;
     }
     place = co_await place_after(job, place, std::move(lost), tries);
   }
@@ -106,7 +106,7 @@ Plan<AppendOutcome> append_in_steps(Job job) {
       if (!id) co_return std::unexpected(id.error());
       if (!*id) co_return OtherBatch{};
       auto answer = co_await append_at(job, (*id)->at);
-      if (answer) co_return std::move(*answer);
+      if (answer) co_return *answer;
       guard = unchanged(standing->version);
     }
     if (tries > 1) co_await back_off(tries / 2);

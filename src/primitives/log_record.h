@@ -18,7 +18,7 @@ struct LogRecord {
   State state = State::batch;
   std::int64_t count = 0;
   std::string batch;  // The id, or empty.
-  Time appended{};
+  Time appended;
   Time expires = kNever;  // Of the events. The item itself never expires.
   std::vector<LogEvent> events;
 };

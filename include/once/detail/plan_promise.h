@@ -75,10 +75,11 @@ class PlanState {
 
   const Limits& limits;
   Entropy& entropy;
-  bool combines = false;        // The driver takes ChangeSteps and merges them.
-  PromiseBase* leaf = nullptr;  // Null before the start and after the end.
-  Step step;                    // What the leaf waits for.
-  bool step_strict = false;     // The step's error ends the leaf.
+  bool combines = false;         // The driver takes ChangeSteps and merges them.
+  PromiseBase* leaf = nullptr;   // Null before the start and after the end.
+  std::coroutine_handle<> next;  // Who is to be resumed before the driver has its turn.
+  Step step;                     // What the leaf waits for.
+  bool step_strict = false;      // The step's error ends the leaf.
 
  protected:
   ~PlanState() = default;
@@ -98,7 +99,7 @@ class PromiseBase {
   virtual const Error* error() const = 0;
 
   // Whoever goes on once this plan has its result: the parent, or its first ancestor that takes an
-  // error, or nobody when the root is done.
+  // error, or null when the root is done.
   std::coroutine_handle<> next_up() noexcept {
     PromiseBase* at = this;
     while (at->parent != nullptr) {
@@ -112,18 +113,21 @@ class PromiseBase {
       at = up;
     }
     state->leaf = nullptr;
-    return std::noop_coroutine();
+    return nullptr;
   }
 
  protected:
   ~PromiseBase() = default;
 };
 
+// One plan hands over to another by way of go_on(), not by symmetric transfer: without optimisation
+// that is a call, and a loop over plans that never wait would use up the stack.
 struct FinalAwaiter {
   bool await_ready() noexcept { return false; }
   template <class P>
-  std::coroutine_handle<> await_suspend(std::coroutine_handle<P> handle) noexcept {
-    return handle.promise().next_up();
+  void await_suspend(std::coroutine_handle<P> handle) noexcept {
+    PlanState& state = *handle.promise().state;
+    state.next = handle.promise().next_up();
   }
   void await_resume() noexcept {}
 };
@@ -239,13 +243,13 @@ struct ChildAwaiter {
 
   bool await_ready() noexcept { return false; }
   template <class P>
-  std::coroutine_handle<> await_suspend(std::coroutine_handle<P> handle) noexcept {
+  void await_suspend(std::coroutine_handle<P> handle) noexcept {
     auto& below = PlanAccess::promise(child);
     below.state = handle.promise().state;
     below.parent = &handle.promise();
     below.parent_strict = strict;
     below.state->leaf = &below;
-    return below.self;
+    below.state->next = below.self;
   }
   auto await_resume() {
     auto& result = *PlanAccess::promise(child).result;
