@@ -39,11 +39,11 @@ enum class TallyWindow : std::uint8_t { none, minute, hour, day };
 struct TallyShape {
   TallyKind kind = TallyKind::sum;
   TallyWindow window = TallyWindow::none;
-  unsigned precision = 14;                 // distinct: 8 to 18; 14 has 0.81 % standard error.
-  std::size_t counters = 256;              // top: errors are at most the total / (counters + 1).
-  std::uint64_t capacity = 10'000;         // bloom: no more than `rate` false positives
-  double rate = 0.01;                      // as long as no more than `capacity` items are in it.
-  std::shared_ptr<const Monoid> own = {};  // own.
+  unsigned precision = 14;            // distinct: 8 to 18; 14 has 0.81 % standard error.
+  std::size_t counters = 256;         // top: errors are at most the total / (counters + 1).
+  std::uint64_t capacity = 10'000;    // bloom: no more than `rate` false positives
+  double rate = 0.01;                 // as long as no more than `capacity` items are in it.
+  std::shared_ptr<const Monoid> own;  // own.
 };
 
 struct CountedItem {
