@@ -9,6 +9,7 @@ namespace once::claims {
 namespace {
 
 constexpr std::uint8_t kFormat = 1;
+constexpr std::uint8_t kFormatWithReceipt = 2;
 
 void write_fields(RecordWriter& out, const ClaimRecord& record) {
   out.number(static_cast<std::uint64_t>(record.state));
@@ -52,17 +53,20 @@ bool sensible(const ClaimRecord& record) {
 }  // namespace
 
 Bytes encode(const ClaimRecord& record) {
-  RecordWriter out(RecordKind::claim, kFormat);
+  const bool receipt = !record.receipt.empty();
+  RecordWriter out(RecordKind::claim, receipt ? kFormatWithReceipt : kFormat);
   write_fields(out, record);
+  if (receipt) out.bytes(record.receipt);
   return out.finish();
 }
 
 Result<ClaimRecord> decode_claim(const Value& value) {
   const Bytes* bytes = std::get_if<Bytes>(&value);
   if (bytes == nullptr) return failure(ErrorCode::corrupt, "a claim's key holds a number");
-  Result<RecordReader> in = RecordReader::open(*bytes, RecordKind::claim, kFormat);
+  Result<RecordReader> in = RecordReader::open(*bytes, RecordKind::claim, kFormatWithReceipt);
   if (!in) return std::unexpected(std::move(in.error()));
   ClaimRecord record = read_fields(*in);
+  if (in->format() == kFormatWithReceipt) record.receipt = in->bytes();
   if (!in->sound() || !sensible(record)) {
     return failure(ErrorCode::corrupt, "a claim's record does not parse");
   }
@@ -87,6 +91,14 @@ Time expiry_of(const ClaimRecord& record, Time now) {
 
 bool same_claim(const ClaimRecord& a, const ClaimRecord& b) {
   return a.fence == b.fence && a.nonce == b.nonce;
+}
+
+ClaimRecord with_outcome(ClaimRecord record, ClaimRecord::State state, Bytes result, Time now) {
+  record.state = state;
+  record.completed = now;
+  record.kept_until = later(now, record.ttl);
+  record.result = std::move(result);
+  return record;
 }
 
 Ticket seal(const OpenTicket& ticket) {

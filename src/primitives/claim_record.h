@@ -24,6 +24,7 @@ struct ClaimRecord {
   Time completed;
   Time kept_until;  // An outcome is remembered until then; after it the key is free.
   Bytes result;
+  Bytes receipt;  // Of the effects that completed it; empty if it was completed alone.
 
   friend bool operator==(const ClaimRecord&, const ClaimRecord&) = default;
 };
@@ -41,6 +42,9 @@ Bytes hash_of(std::string_view payload);
 Time expiry_of(const ClaimRecord& record, Time now);
 
 bool same_claim(const ClaimRecord& a, const ClaimRecord& b);
+
+// The record once it has an outcome, done or failed.
+ClaimRecord with_outcome(ClaimRecord record, ClaimRecord::State state, Bytes result, Time now);
 
 // A ticket carries the record as it was claimed and the version under which it was stored, so that
 // completing it needs no read.

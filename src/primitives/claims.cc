@@ -148,14 +148,6 @@ Plan<SettleOutcome> settle(Key key, OpenTicket ticket, Settlement settlement) {
   }
 }
 
-ClaimRecord with_outcome(ClaimRecord record, State state, const Bytes& result, Time now) {
-  record.state = state;
-  record.completed = now;
-  record.kept_until = later(now, record.ttl);
-  record.result = result;
-  return record;
-}
-
 // Only what later claims must know. The nonce stays for a holder that releases twice.
 ClaimRecord freed(const ClaimRecord& record, std::uint64_t nonce) {
   return {.state = State::free, .fence = record.fence, .attempt = record.attempt, .nonce = nonce};

@@ -107,6 +107,10 @@ Key tally_id(const Key& tally, std::string_view id) {
   return {{tally.partition.home, std::string("i/").append(id)}, 0};
 }
 
+Key commit_id(std::string_view name_space, std::string_view id) {
+  return {{prefix("commit", name_space).append(id), ""}, 0};
+}
+
 std::string_view name_in(std::string_view home) {
   home.remove_prefix(home.find('/') + 1);
   home.remove_prefix(home.find('/') + 1);

@@ -36,6 +36,9 @@ Key tally(std::string_view name_space, std::string_view name);
 Key tally_meta(const Key& tally);
 Key tally_id(const Key& tally, std::string_view id);
 
+// The id of a commit of effects.
+Key commit_id(std::string_view name_space, std::string_view id);
+
 // What was named, from the home of one of the above.
 std::string_view name_in(std::string_view home);
 

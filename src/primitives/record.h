@@ -25,6 +25,7 @@ enum class RecordKind : std::uint8_t {
   log_batch_id = 'i',
   document = 'd',
   document_change = 'D',
+  receipt = 'e',
 };
 
 class RecordWriter {

@@ -1,0 +1,113 @@
+// Effects: completing a claim, appending to logs, replacing documents and merging into tallies, all
+// in one commit. Either all of it happens or none, and a crash at any moment leaves no half.
+//
+//   Effects().result(receipt).append("ledger", receipt).add("revenue", 1900)
+//
+// Only what the caller insisted on can refuse a commit: its ticket, its id, the condition of a
+// document, the kind of a tally. Races for a log's end or a tally's bucket are settled inside. A
+// store that takes one write a commit refuses all effects as `unsupported`.
+//
+// A commit that completes a claim, or carries an id, is known again for as long as the claim's
+// outcome or the id is kept: repeated, it does nothing and gets the first answer. One with neither
+// is sent once, and `unknown` then means that nobody can tell.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "once/claims.h"
+#include "once/documents.h"
+#include "once/log.h"
+#include "once/tallies.h"
+
+namespace once {
+
+inline constexpr std::size_t kMaxEffects = 1'000;  // Parts of one commit.
+
+// What a commit is to do. Names are as for claims.
+class Effects {
+ public:
+  struct Append {
+    std::string stream;
+    std::vector<LogEvent> events;
+  };
+  struct Document {
+    std::string name;
+    documents::Content content;
+    documents::Condition condition;
+  };
+  struct Tally {
+    std::string name;
+    TallyRequest request;
+  };
+
+  // What the claim is completed with.
+  Effects& result(Bytes result);
+
+  // Several appends to one stream are adjacent in it, in this order.
+  Effects& append(std::string stream, Bytes event);
+  Effects& append(std::string stream, std::vector<LogEvent> events);
+
+  // At most one for a document.
+  Effects& put(std::string document, documents::Content content, documents::Condition condition);
+
+  Effects& add(std::string tally, std::int64_t amount);  // To a sum without a window.
+  Effects& merge(std::string tally, TallyRequest request);
+
+  const std::optional<Bytes>& result() const { return result_; }
+  const std::vector<Append>& appends() const { return appends_; }
+  const std::vector<Document>& documents() const { return documents_; }
+  const std::vector<Tally>& tallies() const { return tallies_; }
+
+ private:
+  std::optional<Bytes> result_;
+  std::vector<Append> appends_;
+  std::vector<Document> documents_;
+  std::vector<Tally> tallies_;
+};
+
+namespace effects {
+
+struct ClaimPart {
+  std::string name;
+  Ticket ticket;
+};
+
+struct Request {
+  std::string name_space = "default";
+  std::string id;                            // As a name, or empty.
+  Duration id_ttl = std::chrono::hours(24);  // How long the id is known: 2 minutes to 30 days.
+  std::optional<ClaimPart> claim;            // Completed with the effects' result, if any.
+  Effects effects;
+};
+
+// One answer for each part, in its order.
+struct Made {
+  bool replayed = false;  // By an earlier commit under the same ticket or id.
+  std::vector<Appended> appended;
+  std::vector<std::string> etags;  // Of the documents.
+  std::vector<Tallied> tallied;    // Without a value where the store did not tell it.
+};
+
+// Nothing happened, because of this part.
+struct Refused {
+  enum class Part : std::uint8_t { claim, id, document, tally };
+  Part part = Part::claim;
+  std::size_t index = 0;  // Among the documents or tallies.
+
+  // claim: Fenced, or Mismatch if it was completed in another way. id: Mismatch, it was used for
+  // other effects. document: PreconditionFailed. tally: OtherTally, or TallyMismatch.
+  std::variant<Fenced, Mismatch, documents::PreconditionFailed, OtherTally, TallyMismatch> why;
+};
+using Outcome = std::variant<Made, Refused>;
+
+// A get, a scan for each stream and a commit, if there is no race. Gives up after kAttemptLife.
+// `invalid` names the part that cannot be.
+Plan<Outcome> commit(Request request);
+
+}  // namespace effects
+
+}  // namespace once
