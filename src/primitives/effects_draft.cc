@@ -82,15 +82,14 @@ class Drafter {
     const std::optional<Item>& standing = seen_at(sight_, part.key);
     Result<documents::DocumentRecord> last = documents::decode_document(standing);
     if (!last) return std::unexpected(std::move(last.error()));
-    const bool holds = part.match ? last->exists && standing->version == *part.match
-                                  : !last->exists;
+    const bool holds =
+        part.match ? last->exists && standing->version == *part.match : !last->exists;
     if (!holds) {
       documents::PreconditionFailed failed;
       if (last->exists) failed.etag = documents::etag_of(standing->version);
       return Refused{Refused::Part::document, index, std::move(failed)};
     }
-    const documents::Call call{
-        .key = part.key, .stamp = version, .clock_error = work_.clock_error};
+    const documents::Call call{.key = part.key, .stamp = version, .clock_error = work_.clock_error};
     const auto record = documents::record_after(std::move(*last), part.content, call, now_);
     if (!record) return std::unexpected(record.error());
     const Guard guard = standing ? unchanged(standing->version) : absent();

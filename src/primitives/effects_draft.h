@@ -35,8 +35,8 @@ struct Draft {
   std::vector<std::optional<std::size_t>> number_at;
 };
 
-// Refused where something that the caller insisted on does not hold. `places` are those of the jobs;
-// `version` is given to every document.
+// Refused where something that the caller insisted on does not hold. `places` are those of the
+// jobs; `version` is given to every document.
 Result<std::variant<Draft, Refused>> draft(const Work& work, const Sight& sight,
                                            const std::vector<logs::Place>& places, Version version,
                                            Arithmetic arithmetic, Time now);

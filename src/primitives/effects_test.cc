@@ -1,5 +1,8 @@
 // Effects: all or nothing, and known again.
+#include <functional>
+
 #include "primitives/effects_fixture.h"
+#include "stores/decorators/decorator.h"
 #include "testing/limited_store.h"
 
 namespace once {
@@ -81,8 +84,8 @@ TEST_F(EffectsTest, AnotherKindOfTallyIsNamedAndLeavesEverythingUndone) {
 
 TEST_F(EffectsTest, AnOverflowIsInvalidAndNamesItsTally) {
   ASSERT_TRUE(tallies_.merge("revenue", {.input = std::numeric_limits<std::int64_t>::max()}));
-  const auto outcome = commit({.effects = Effects().append("ledger", "x").add("visits", 1).add(
-                                   "revenue", 1)});
+  const auto outcome =
+      commit({.effects = Effects().append("ledger", "x").add("visits", 1).add("revenue", 1)});
   ASSERT_FALSE(outcome.has_value());
   EXPECT_EQ(outcome.error().code, ErrorCode::invalid);
   EXPECT_TRUE(outcome.error().message.starts_with("tally 1: ")) << outcome.error().message;
@@ -125,6 +128,34 @@ TEST_F(EffectsTest, H23_ARepeatUnderTheSameIdIsReplayed) {
   EXPECT_TRUE(made(request).replayed);
   EXPECT_EQ(events("ledger"), 1U);
   EXPECT_EQ(sum("revenue"), 5);
+}
+
+// A get of several keys is no snapshot: something may happen after the first of them was read.
+class TornGets final : public Decorator<Store> {
+ public:
+  TornGets(Store& inner, std::function<void()> between)
+      : Decorator(inner), between_(std::move(between)) {}
+
+ private:
+  Result<std::vector<std::optional<Item>>> do_get(std::span<const Key> keys) override {
+    Result<std::vector<std::optional<Item>>> first = inner_.get(keys.first(1));
+    if (between_) std::exchange(between_, nullptr)();
+    const auto rest = inner_.get(keys.subspan(1));
+    first->insert(first->end(), rest->begin(), rest->end());
+    return first;
+  }
+
+  std::function<void()> between_;
+};
+
+TEST_F(EffectsTest, H23_ATwinThatIsMadeBetweenTwoReadsIsReplayedNotRefused) {
+  const Request request{.id = "p-1",
+                        .effects = Effects().put("receipt", text("x"), documents::IfAbsent{})};
+  TornGets torn(*memory_, [&] { made(request); });
+  BlockingDriver driver(torn, clock_, entropy_);
+  const auto outcome = driver.run(effects::commit(request));
+  ASSERT_TRUE(outcome && std::holds_alternative<Made>(*outcome));
+  EXPECT_TRUE(std::get<Made>(*outcome).replayed);
 }
 
 TEST_F(EffectsTest, OtherEffectsUnderAKnownTicketOrIdAreAMismatch) {
