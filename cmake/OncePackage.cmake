@@ -2,8 +2,8 @@
 # `core` neither loads nor looks for what another store needs.
 include(CMakePackageConfigHelpers)
 
-# Stores that are components of their own, built or not: their headers do not go with core.
-set(once_store_components rocksdb dynamodb redis s3)
+# What is a component of its own, built or not: its header does not go with core.
+set(once_own_headers rocksdb_store.h dynamodb_store.h redis_store.h s3_store.h open.h)
 set(once_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/once)
 
 function(once_install_component name)
@@ -14,13 +14,18 @@ function(once_install_component name)
   install(FILES ${PROJECT_SOURCE_DIR}/cmake/once-${name}-dependencies.cmake
           DESTINATION ${once_package_dir})
   if(NOT name STREQUAL "core")
-    install(FILES ${PROJECT_SOURCE_DIR}/include/once/${name}_store.h
+    foreach(header ${name}_store.h ${name}.h)
+      if(header IN_LIST once_own_headers)
+        list(APPEND headers ${PROJECT_SOURCE_DIR}/include/once/${header})
+      endif()
+    endforeach()
+    install(FILES ${headers}
             DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/once)
     return()
   endif()
-  list(JOIN once_store_components "|" elsewhere)
+  list(JOIN once_own_headers "|" elsewhere)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/once DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-          REGEX "/(${elsewhere})_store\\.h$" EXCLUDE)
+          REGEX "/(${elsewhere})$" EXCLUDE)
 endfunction()
 
 # Once every component is known.

@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 
+#include "drivers/periodic.h"
 #include "once/rocksdb_store.h"
 #include "stores/rocksdb/directory.h"
 #include "stores/rocksdb/expiry_filter.h"
-#include "stores/rocksdb/periodic.h"
 #include "stores/rocksdb/store_time.h"
 #include "stores/rocksdb/stripes.h"
 #include "stores/rocksdb/sweeper.h"

@@ -1,4 +1,4 @@
-#include "stores/rocksdb/periodic.h"
+#include "drivers/periodic.h"
 
 #include <utility>
 

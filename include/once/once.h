@@ -1,0 +1,134 @@
+// The front door: one object for everything Once does on a store, in one namespace.
+//
+//   auto once = once::open("/var/lib/jobs");                      // once/open.h
+//   auto paid = once->run("invoice-42", {.lease = 30s},
+//                         [](once::Attempt& attempt) -> once::Result<once::Effects> { ... });
+//
+// Safe to share between threads.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "once/effects.h"
+
+namespace once {
+
+// One try at a piece of work. Lives as long as the work runs.
+class Attempt {
+ public:
+  Attempt(std::string key, std::int64_t fence, std::int64_t number)
+      : key_(std::move(key)), fence_(fence), number_(number) {}
+
+  const std::string& key() const { return key_; }
+
+  // Only rises for a key: what is told it can refuse an attempt that was taken over.
+  std::int64_t fence() const { return fence_; }
+
+  std::int64_t number() const { return number_; }  // From 1.
+
+  // The lease could not be kept, and another may be at work by now: stop soon. What this attempt
+  // returns will probably be refused.
+  bool lost() const { return lost_; }
+
+  // `return attempt.retry_later(...)`: the key is free for the next attempt. So is it after any
+  // other error.
+  std::unexpected<Error> retry_later(Error reason) const {
+    return std::unexpected(std::move(reason));
+  }
+  std::unexpected<Error> retry_later(std::string reason) const {
+    return failure(ErrorCode::unavailable, std::move(reason));
+  }
+
+  // `return attempt.give_up(...)`: the failure is the outcome, and nobody tries again.
+  std::unexpected<Error> give_up(std::string reason) {
+    gave_up_ = true;
+    return failure(ErrorCode::invalid, std::move(reason));
+  }
+
+ private:
+  friend class Running;
+
+  const std::string key_;
+  const std::int64_t fence_;
+  const std::int64_t number_;
+  std::atomic<bool> lost_ = false;
+  bool gave_up_ = false;
+};
+
+struct RunOptions {
+  Duration lease = std::chrono::seconds(30);  // Kept by itself while the work runs.
+  Duration ttl = std::chrono::hours(24);      // How long the outcome is replayed.
+  Duration wait = Duration::zero();           // For another's attempt to end.
+  std::string owner;                          // A label for people.
+  std::optional<std::string> payload;         // The same key with another one is refused.
+
+  // How long to try to record what the work came to, while the store cannot be reached.
+  Duration patience = kAttemptLife;
+};
+
+// The work has an outcome.
+struct Ran {
+  Bytes result;
+  bool replayed = false;  // By an earlier run.
+  Time completed;
+  effects::Made made;  // What its effects came to; empty when replayed.
+};
+
+// It has none, or a failure.
+struct NotRun {
+  enum class Why : std::uint8_t {
+    busy,      // Another attempt is under way, until `until` at least.
+    mismatch,  // The key was run with another payload.
+    retry,     // The work failed; the key is free for another attempt.
+    failed,    // It failed for good, now or earlier.
+    fenced,    // It ran, but its lease was lost and its effects refused: another's count.
+    refused,   // It ran, but a condition of its effects did not hold; the key is free.
+    store,     // The store's error. Whether the work ran, and was recorded, its code tells.
+  };
+  Why why = Why::store;
+  Error error;
+  Time until;                               // busy.
+  std::optional<effects::Refused> refused;  // refused.
+};
+using RunResult = std::expected<Ran, NotRun>;
+
+class Once {
+ public:
+  using Work = std::function<Result<Effects>(Attempt&)>;
+
+  // `clock` and `entropy` must outlive it.
+  explicit Once(std::unique_ptr<Store> store, std::string name_space = "default",
+                Clock& clock = system_clock(), Entropy& entropy = system_entropy());
+  Once(Once&&) noexcept;
+  ~Once();
+
+  // Runs `work` on the caller's thread if `key` has no outcome and nobody else is at it. Its
+  // effects happen together with the recording of its outcome, or not at all. Never again after
+  // that; again only if this attempt does not finish.
+  //
+  // A result or effects that can never be stored are recorded as a failure for good, so that the
+  // work is not repeated for them.
+  RunResult run(std::string_view key, const RunOptions& options, const Work& work);
+
+  // The effects alone. With an id, a repeat does nothing and gets the same answer.
+  Result<effects::Outcome> commit(Effects effects, std::string id = "");
+
+  Claims& claims();
+  Log& log();  // Of strategy `conditional`, as effects use it.
+  Documents& documents();
+  Tallies& tallies();
+  Store& store();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace once

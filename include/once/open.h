@@ -1,0 +1,24 @@
+// Opening a store by its address.
+//
+//   memory:          in this process, forgotten with it
+//   rocksdb:/dir     a directory on this machine, owned by one process at a time
+//   /dir, ./dir      the same
+//
+// `rocksdb:/dir?durability=relaxed` syncs once a second instead of before every answer.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "once/once.h"
+
+namespace once {
+
+// `invalid`: not an address, or an option that does not exist. `unsupported`: a store that this
+// build has not. Otherwise as the store's own opening.
+Result<std::unique_ptr<Store>> open_store(std::string_view address);
+
+Result<Once> open(std::string_view address, std::string name_space = "default");
+
+}  // namespace once

@@ -1,0 +1,212 @@
+// The front door: work that runs once, with a lease kept by itself.
+#include "once/once.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <thread>
+
+#include "once/faulty_store.h"
+#include "once/memory_store.h"
+#include "stores/decorators/decorator.h"
+#include "testing/manual_clock.h"
+
+namespace once {
+namespace {
+
+using namespace std::chrono_literals;
+using Why = NotRun::Why;
+
+class OnceTest : public ::testing::Test {
+ protected:
+  // What each of two machines would hold: a door of its own on the same store.
+  Once door() {
+    return Once(std::make_unique<Decorator<Store>>(*faulty_), "test", clock_, entropy_);
+  }
+
+  RunResult run(std::string_view key, const Once::Work& work) { return once_.run(key, {}, work); }
+
+  static Once::Work returning(Effects effects) {
+    return [effects](Attempt&) -> Result<Effects> { return effects; };
+  }
+  static Result<Effects> must_not_run(Attempt&) {
+    ADD_FAILURE() << "it ran again";
+    return Effects();
+  }
+
+  std::optional<Error> error_of(const RunResult& result, Why why) {
+    EXPECT_FALSE(result.has_value());
+    if (result) return std::nullopt;
+    EXPECT_EQ(result.error().why, why) << result.error().error.message;
+    return result.error().error;
+  }
+
+  void meet(std::vector<Fault> faults) { faulty_->script(faults); }
+
+  testing::ManualClock clock_;
+  Entropy entropy_{1};
+  std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
+  std::unique_ptr<FaultyStore> faulty_ = inject_faults(*memory_, {}, clock_);
+  Once once_ = door();
+};
+
+TEST_F(OnceTest, RunsOnceAndReplaysTheResult) {
+  const RunResult first = run("job", returning(Effects().result("42")));
+  ASSERT_TRUE(first.has_value());
+  EXPECT_FALSE(first->replayed);
+  clock_.advance(1h);
+  const RunResult second = run("job", must_not_run);
+  ASSERT_TRUE(second.has_value());
+  EXPECT_TRUE(second->replayed);
+  EXPECT_EQ(second->result, "42");
+  EXPECT_EQ(second->completed, first->completed);
+}
+
+TEST_F(OnceTest, EffectsHappenTogetherWithTheOutcome) {
+  const auto paid =
+      run("job", returning(Effects().result("r").append("ledger", "r").add("sum", 5)));
+  ASSERT_TRUE(paid.has_value());
+  EXPECT_EQ(paid->made.appended.at(0).first, 1);
+  EXPECT_EQ(once_.log().read("ledger")->events.size(), 1U);
+  ASSERT_TRUE(run("job", must_not_run).has_value());
+  EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("sum").value()->value), 5);
+}
+
+TEST_F(OnceTest, TwoAreNeverAtItAtATime) {
+  Once other = door();
+  run("job", [&](Attempt&) -> Result<Effects> {
+    const RunResult second = other.run("job", {}, must_not_run);
+    error_of(second, Why::busy);
+    EXPECT_EQ(second.error().until, clock_.now() + 30s);
+    return Effects();
+  });
+}
+
+TEST_F(OnceTest, AnErrorFreesTheKeyForTheNextAttempt) {
+  const auto failed = run("job", [](Attempt& attempt) -> Result<Effects> {
+    EXPECT_EQ(attempt.number(), 1);
+    return attempt.retry_later("the bank is closed");
+  });
+  EXPECT_EQ(error_of(failed, Why::retry)->message, "the bank is closed");
+  std::int64_t fence = 0;
+  const auto second = run("job", [&](Attempt& attempt) -> Result<Effects> {
+    EXPECT_EQ(attempt.number(), 2);
+    fence = attempt.fence();
+    return Effects();
+  });
+  EXPECT_TRUE(second.has_value());
+  EXPECT_GT(fence, 0);
+}
+
+TEST_F(OnceTest, GivingUpIsTheOutcome) {
+  const auto failed = run("job", [](Attempt& attempt) -> Result<Effects> {
+    return attempt.give_up("no such account");
+  });
+  error_of(failed, Why::failed);
+  EXPECT_EQ(error_of(run("job", must_not_run), Why::failed)->message, "no such account");
+}
+
+TEST_F(OnceTest, AnExceptionFreesTheKeyAndPassesOn) {
+  const Once::Work throwing = [](Attempt&) -> Result<Effects> { throw std::runtime_error("oh"); };
+  EXPECT_THROW(run("job", throwing), std::runtime_error);
+  EXPECT_TRUE(run("job", returning({})).has_value());
+}
+
+TEST_F(OnceTest, AnotherPayloadIsRefused) {
+  ASSERT_TRUE(once_.run("job", {.payload = "a"}, returning({})).has_value());
+  error_of(once_.run("job", {.payload = "b"}, must_not_run), Why::mismatch);
+}
+
+// Waits, in real time but not for any certain time, until the keeper has done something.
+void wait_until(const std::function<bool()>& holds) {
+  while (!holds()) std::this_thread::yield();
+}
+
+TEST_F(OnceTest, TheLeaseIsKeptWhileTheWorkRuns) {
+  Once other = door();
+  const auto ran = run("job", [&](Attempt& attempt) -> Result<Effects> {
+    for (int i = 0; i < 12; ++i) {
+      const Time before = once_.claims().show("job").value()->lease_until;
+      clock_.advance(10s);
+      wait_until([&] { return once_.claims().show("job").value()->lease_until > before; });
+    }
+    error_of(other.run("job", {}, must_not_run), Why::busy);
+    EXPECT_FALSE(attempt.lost());
+    return Effects().result("slow");
+  });
+  ASSERT_TRUE(ran.has_value());
+  EXPECT_EQ(ran->result, "slow");
+}
+
+TEST_F(OnceTest, ALostLeaseIsToldToTheWorkAndItsEffectsAreRefused) {
+  Once other = door();
+  const auto late = run("job", [&](Attempt& attempt) -> Result<Effects> {
+    EXPECT_TRUE(other.claims().forget("job").value());
+    EXPECT_TRUE(other.run("job", {}, returning(Effects().result("theirs").add("sum", 1))));
+    clock_.advance(10s);
+    wait_until([&] { return attempt.lost(); });
+    return Effects().result("ours").add("sum", 100);
+  });
+  error_of(late, Why::fenced);
+  EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("sum").value()->value), 1);
+  EXPECT_EQ(run("job", must_not_run)->result, "theirs");
+}
+
+TEST_F(OnceTest, AStoreThatIsDownWhenTheWorkIsDoneIsWaitedFor) {
+  const auto ran = run("job", [&](Attempt&) -> Result<Effects> {
+    meet({Fault::fail_before, Fault::fail_before, Fault::fail_before, Fault::none, Fault::none});
+    return Effects().result("r").add("sum", 5);
+  });
+  ASSERT_TRUE(ran.has_value());
+  EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("sum").value()->value), 5);
+}
+
+TEST_F(OnceTest, AStoreThatStaysDownEndsTheRunWithinItsPatience) {
+  const Time start = clock_.now();
+  const auto ran = run("job", [&](Attempt&) -> Result<Effects> {
+    meet(std::vector<Fault>(1'000, Fault::fail_before));
+    return Effects().result("r");
+  });
+  EXPECT_EQ(error_of(ran, Why::store)->code, ErrorCode::unavailable);
+  EXPECT_LT(clock_.now() - start, 3min);
+}
+
+TEST_F(OnceTest, ALostReplyWhenRecordingIsNotASecondOutcome) {
+  const auto ran = run("job", [&](Attempt&) -> Result<Effects> {
+    meet({Fault::none, Fault::fail_after});
+    return Effects().result("r").add("sum", 5);
+  });
+  EXPECT_TRUE(ran.has_value());
+  EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("sum").value()->value), 5);
+}
+
+TEST_F(OnceTest, H16_AResultTooLargeToKeepIsAFailureForGoodAndTheWorkIsNotRepeated) {
+  const Bytes huge(memory_->limits().value_bytes + 1, 'x');
+  error_of(run("job", returning(Effects().result(huge))), Why::failed);
+  const auto again = error_of(run("job", must_not_run), Why::failed);
+  EXPECT_TRUE(again->message.starts_with("the outcome could not be stored")) << again->message;
+}
+
+TEST_F(OnceTest, ARefusedConditionFreesTheKeyAndNamesThePart) {
+  const documents::Content content{"x", "text/plain"};
+  ASSERT_TRUE(once_.documents().put("doc", content, documents::IfAbsent{}));
+  const auto refused = run("job", returning(Effects().put("doc", content, documents::IfAbsent{})));
+  error_of(refused, Why::refused);
+  EXPECT_EQ(refused.error().refused->part, effects::Refused::Part::document);
+  EXPECT_TRUE(run("job", returning({})).has_value());
+}
+
+TEST_F(OnceTest, ABadKeyRunsNothing) {
+  EXPECT_EQ(error_of(run("", must_not_run), Why::store)->code, ErrorCode::invalid);
+}
+
+TEST_F(OnceTest, ACommitUnderAnIdIsMadeOnce) {
+  for (int i = 0; i < 2; ++i) {
+    const auto outcome = once_.commit(Effects().add("sum", 5), "c-1");
+    ASSERT_TRUE(outcome.has_value());
+    EXPECT_EQ(std::get<effects::Made>(*outcome).replayed, i == 1);
+  }
+}
+
+}  // namespace
+}  // namespace once

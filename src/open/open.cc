@@ -1,0 +1,73 @@
+#include "once/open.h"
+
+#include <utility>
+
+#include "once/memory_store.h"
+#ifdef ONCE_HAS_ROCKSDB
+#include "once/rocksdb_store.h"
+#endif
+
+namespace once {
+namespace {
+
+using Opened = Result<std::unique_ptr<Store>>;
+
+// An address in its parts: `scheme:place?options`. One without a scheme is a directory.
+struct Address {
+  std::string scheme;
+  std::string place;
+  std::string options;
+};
+
+// A directory may have a colon in its name, but not before its first slash.
+Address parse(std::string_view text) {
+  Address address;
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon > text.find('/')) {
+    return {"rocksdb", std::string(text), ""};
+  }
+  const std::string_view rest = text.substr(colon + 1);
+  const std::size_t question = rest.find('?');
+  address.scheme = text.substr(0, colon);
+  address.place = rest.substr(0, question);
+  if (question != std::string_view::npos) address.options = rest.substr(question + 1);
+  return address;
+}
+
+Opened open_embedded([[maybe_unused]] const Address& address) {
+#ifdef ONCE_HAS_ROCKSDB
+  RocksDbOptions options{.directory = address.place};
+  if (address.options == "durability=relaxed") {
+    options.durability = Durability::relaxed;
+  } else if (!address.options.empty() && address.options != "durability=synced") {
+    return failure(ErrorCode::invalid, "rocksdb has one option: durability=synced or relaxed");
+  }
+  return open_rocksdb(options);
+#else
+  return failure(ErrorCode::unsupported, "this build has no embedded store");
+#endif
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_store(std::string_view text) {
+  const Address address = parse(text);
+  if (address.scheme == "memory") {
+    if (address.place.empty() && address.options.empty()) return open_memory();
+    return failure(ErrorCode::invalid, "memory: takes neither a place nor options");
+  }
+  if (address.scheme == "rocksdb") {
+    if (!address.place.empty()) return open_embedded(address);
+    return failure(ErrorCode::invalid, "a store's address is empty");
+  }
+  return failure(ErrorCode::unsupported, "no store \"" + address.scheme +
+                                             ":\"; there are memory: and rocksdb:, or a directory");
+}
+
+Result<Once> open(std::string_view address, std::string name_space) {
+  Result<std::unique_ptr<Store>> store = open_store(address);
+  if (!store) return std::unexpected(std::move(store.error()));
+  return Once(std::move(*store), std::move(name_space));
+}
+
+}  // namespace once
