@@ -12,6 +12,7 @@ namespace once {
 
 enum class ErrorCode : std::uint8_t {
   invalid,      // The request can never succeed as it stands. Nothing was written.
+  too_large,    // Nor can this one, but a smaller one might. Nothing was written.
   denied,       // The store refuses this caller. Nothing was written.
   unavailable,  // Nothing was written; the same request may be sent again.
   unknown,      // May have been written, or may still be. Read back before sending again.

@@ -20,7 +20,7 @@ struct Latency {
   std::chrono::nanoseconds total{0};
 };
 
-inline constexpr std::size_t kErrorCodes = 6;
+inline constexpr std::size_t kErrorCodes = 7;
 
 struct OperationMetrics {
   std::uint64_t calls = 0;

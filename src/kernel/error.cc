@@ -5,6 +5,7 @@ namespace once {
 std::string_view name_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::invalid: return "invalid";
+    case ErrorCode::too_large: return "too_large";
     case ErrorCode::denied: return "denied";
     case ErrorCode::unavailable: return "unavailable";
     case ErrorCode::unknown: return "unknown";

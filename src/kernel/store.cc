@@ -46,9 +46,9 @@ Checked check_value(const Write& write, const Limits& limits) {
     return failure(ErrorCode::invalid, "add and raise take an integer: " + to_text(write.key));
   }
   if (bytes->size() > limits.value_bytes) {
-    return failure(ErrorCode::invalid, "value is longer than " +
-                                           std::to_string(limits.value_bytes) +
-                                           " bytes: " + to_text(write.key));
+    return failure(ErrorCode::too_large, "value is longer than " +
+                                             std::to_string(limits.value_bytes) +
+                                             " bytes: " + to_text(write.key));
   }
   return {};
 }

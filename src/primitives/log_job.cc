@@ -96,7 +96,7 @@ Result<Job> job_of(Stream stream, std::vector<LogEvent> events, const AppendRequ
           .until = later(now, kAttemptLife),
           .forgotten = later(now, kBatchMemory)};
   if (job.value.size() > limits.value_bytes) {
-    return failure(ErrorCode::invalid,
+    return failure(ErrorCode::too_large,
                    "the batch is longer than " + std::to_string(limits.value_bytes) + " bytes");
   }
   const bool must_be_whole = job.stream.strategy == LogStrategy::transaction;

@@ -36,7 +36,7 @@ Result<void> check_request(const TallyRequest& request) {
 // Before the first write: a tally whose bucket or marker can never be written shall not exist.
 Result<void> check_fit(const Order& order, const Limits& limits) {
   if (order.input.size() + kRecordRoom > limits.value_bytes) {
-    return failure(ErrorCode::invalid, "too large for a value of this store");
+    return failure(ErrorCode::too_large, "too large for a value of this store");
   }
   const Partition longest = keys::tally_id(order.key, order.request.id).partition;
   if (longest.home.size() + longest.part.size() > limits.partition_bytes) {

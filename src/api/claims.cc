@@ -1,0 +1,280 @@
+#include "once/claims.h"
+
+#include <algorithm>
+
+#include "api/call.h"
+#include "primitives/keys.h"
+#include "primitives/text_armor.h"
+
+namespace once::api {
+namespace {
+
+constexpr Duration kDefaultTtl = std::chrono::hours(24);
+constexpr Duration kDefaultLease = std::chrono::seconds(30);
+constexpr std::size_t kMaxIds = 10'000;
+
+// The body as JSON; an empty one is an object without fields.
+Result<Json> body_of(const Call& call) {
+  return parse_json(call.request.body.empty() ? "{}" : call.request.body);
+}
+
+struct Taking {
+  ClaimRequest request;
+  Duration wait{0};
+};
+
+Result<Taking> taking_of(Fields& fields) {
+  Taking taking;
+  taking.request.owner = fields.text("owner").value_or("");
+  taking.request.request = fields.text("request").value_or("");
+  taking.request.payload = fields.text("payload");
+  taking.request.lease = fields.duration("lease").value_or(kDefaultLease);
+  taking.request.ttl = fields.duration("ttl").value_or(kDefaultTtl);
+  taking.wait = std::min(fields.duration("wait").value_or(Duration::zero()), kMaxWait);
+  if (Result<void> ok = fields.finish(); !ok) return std::unexpected(std::move(ok.error()));
+  return taking;
+}
+
+Response claimed_response(const Claimed& claimed) {
+  return json_response(201, JsonObject()
+                                .text("state", "claimed")
+                                .text("ticket", claimed.ticket.text)
+                                .integer("fence", claimed.fence)
+                                .integer("attempt", claimed.attempt)
+                                .time("lease_until", claimed.lease_until)
+                                .finish());
+}
+
+Response done_response(const Done& done) {
+  JsonObject body;
+  body.text("state", done.failed ? "failed" : "done");
+  body.raw(done.failed ? "failure" : "result", stored_as_json(done.result));
+  body.time("completed_at", done.completed);
+  return replayed(json_response(200, body.finish()));
+}
+
+Response busy_response(const Busy& busy, Time now) {
+  return Problem(Code::busy, "another holder has this claim")
+      .text("owner", busy.owner)
+      .time("lease_until", busy.lease_until)
+      .retry_after(busy.lease_until - now)
+      .finish();
+}
+
+Response response_of(const ClaimOutcome& outcome, Time now) {
+  if (const auto* claimed = std::get_if<Claimed>(&outcome)) return claimed_response(*claimed);
+  if (const auto* done = std::get_if<Done>(&outcome)) return done_response(*done);
+  if (const auto* busy = std::get_if<Busy>(&outcome)) return busy_response(*busy, now);
+  if (std::holds_alternative<Mismatch>(outcome)) {
+    return problem(Code::mismatch, "the claim was made with another payload");
+  }
+  return json_response(201, JsonObject().text("state", "unguarded").finish());
+}
+
+Plan<Response> taken(Key key, Taking taking, IfStoreDown policy) {
+  Result<ClaimOutcome> outcome =
+      co_await attempt(claims::take_within(key, taking.request, taking.wait));
+  outcome = claims::or_proceed(std::move(outcome), policy);
+  if (!outcome) co_return std::unexpected(std::move(outcome.error()));
+  const Time now = co_await store_now();
+  co_return response_of(*outcome, now);
+}
+
+Response fenced() { return problem(Code::fenced, "another claim stands, or none"); }
+
+Plan<Response> renewed(Key key, Ticket ticket, Duration lease) {
+  const RenewOutcome outcome = co_await claims::renew(key, ticket, lease);
+  if (!std::holds_alternative<Renewed>(outcome)) co_return fenced();
+  co_return json_response(
+      200, JsonObject().time("lease_until", std::get<Renewed>(outcome).lease_until).finish());
+}
+
+Response settled_response(const SettleOutcome& outcome, std::string_view state) {
+  if (std::holds_alternative<Fenced>(outcome)) return fenced();
+  if (std::holds_alternative<Mismatch>(outcome)) {
+    return problem(Code::mismatch, "the claim has another outcome already");
+  }
+  Response response = json_response(200, JsonObject().text("state", state).finish());
+  return std::get<Settled>(outcome).replayed ? replayed(std::move(response)) : response;
+}
+
+Plan<Response> completed(Key key, Ticket ticket, Bytes result) {
+  const SettleOutcome outcome = co_await claims::complete(key, ticket, result);
+  co_return settled_response(outcome, "done");
+}
+
+Plan<Response> released(Key key, Ticket ticket, Bytes failure, Release how) {
+  const SettleOutcome outcome = co_await claims::release(key, ticket, failure, how);
+  co_return settled_response(outcome, how == Release::final ? "failed" : "free");
+}
+
+std::string_view name_of(ClaimState::Kind kind) {
+  switch (kind) {
+    case ClaimState::Kind::busy: return "busy";
+    case ClaimState::Kind::done: return "done";
+    case ClaimState::Kind::failed: return "failed";
+  }
+  return "";
+}
+
+std::string record_of(std::string_view name, const ClaimState& state) {
+  JsonObject out;
+  out.text("key", name).text("state", name_of(state.kind)).text("owner", state.owner);
+  out.integer("fence", state.fence).integer("attempt", state.attempt);
+  out.time("claimed_at", state.claimed);
+  if (state.kind == ClaimState::Kind::busy) {
+    out.time("lease_until", state.lease_until);
+  } else {
+    out.time("completed_at", state.completed).time("kept_until", state.kept_until);
+    const bool failed = state.kind == ClaimState::Kind::failed;
+    out.raw(failed ? "failure" : "result", stored_as_json(state.result));
+  }
+  return out.finish();
+}
+
+Plan<Response> shown(Key key, std::string name) {
+  const std::optional<ClaimState> state = co_await claims::show(key);
+  if (!state) co_return problem(Code::not_found, "there is no such claim");
+  co_return json_response(200, record_of(name, *state));
+}
+
+Plan<Response> forgotten(Key key) {
+  (void)co_await claims::forget(key);
+  co_return Response{204, {}, ""};
+}
+
+Plan<Response> listed(std::string name_space, std::optional<ClaimState::Kind> kind,
+                      std::string cursor, std::size_t limit) {
+  const claims::ClaimPage page = co_await claims::list(name_space, kind, cursor, limit);
+  JsonObject body;
+  body.raw("claims", json_array(page.claims, [](const claims::ListedClaim& claim) {
+             return record_of(claim.name, claim.state);
+           }));
+  if (page.cursor.empty()) {
+    body.raw("cursor", "null");
+  } else {
+    body.text("cursor", armored(page.cursor));
+  }
+  co_return json_response(200, body.finish());
+}
+
+Plan<Response> seen(std::vector<Key> keys, Duration ttl, std::string request, IfStoreDown policy) {
+  const std::size_t count = keys.size();
+  Result<std::vector<bool>> first =
+      co_await attempt(claims::seen(std::move(keys), ttl, std::move(request)));
+  first = claims::or_proceed(std::move(first), count, policy);
+  if (!first) co_return std::unexpected(std::move(first.error()));
+  std::string body = R"({"first":[)";
+  for (std::size_t i = 0; i < first->size(); ++i) {
+    if (i > 0) body += ',';
+    body += (*first)[i] ? "true" : "false";
+  }
+  body += "]}";
+  co_return json_response(200, std::move(body));
+}
+
+Result<std::optional<ClaimState::Kind>> kind_of(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  for (const auto kind :
+       {ClaimState::Kind::busy, ClaimState::Kind::done, ClaimState::Kind::failed}) {
+    if (*text == name_of(kind)) return kind;
+  }
+  return failure(ErrorCode::invalid, "state is busy, done or failed");
+}
+
+// A ticket and the rest of the fields of a request by its holder.
+Result<Ticket> ticket_in(Fields& fields) {
+  fields.require("ticket");
+  const std::optional<std::string> text = fields.text("ticket");
+  if (Result<void> ok = fields.finish(); !ok) return std::unexpected(std::move(ok.error()));
+  return Ticket{*text};
+}
+
+// Stored JSON, as it is shown again.
+Bytes stored(const std::optional<Json>& value) { return value ? to_line(*value) : "null"; }
+
+}  // namespace
+
+Answer take_claim(Call& call) {
+  if (Result<void> ok = call.finish_query(); !ok) return problem(ok.error());
+  const Result<Json> body = body_of(call);
+  if (!body) return problem(body.error());
+  Fields fields(*body);
+  Result<Taking> taking = taking_of(fields);
+  if (!taking) return problem(taking.error());
+  return taken(keys::claim(call.name_space, call.name), std::move(*taking),
+               call.service.options().if_store_down);
+}
+
+Answer renew_claim(Call& call) {
+  const Result<Json> body = body_of(call);
+  if (!body) return problem(body.error());
+  Fields fields(*body);
+  const Duration lease = fields.duration("lease").value_or(kDefaultLease);
+  Result<Ticket> ticket = ticket_in(fields);
+  if (!ticket) return problem(ticket.error());
+  return renewed(keys::claim(call.name_space, call.name), std::move(*ticket), lease);
+}
+
+Answer complete_claim(Call& call) {
+  const Result<Json> body = body_of(call);
+  if (!body) return problem(body.error());
+  Fields fields(*body);
+  Bytes result = stored(fields.any("result"));
+  Result<Ticket> ticket = ticket_in(fields);
+  if (!ticket) return problem(ticket.error());
+  return completed(keys::claim(call.name_space, call.name), std::move(*ticket), std::move(result));
+}
+
+Answer release_claim(Call& call) {
+  const Result<Json> body = body_of(call);
+  if (!body) return problem(body.error());
+  Fields fields(*body);
+  Bytes failure = stored(fields.any("failure"));
+  const bool final = fields.boolean("final").value_or(false);
+  Result<Ticket> ticket = ticket_in(fields);
+  if (!ticket) return problem(ticket.error());
+  return released(keys::claim(call.name_space, call.name), std::move(*ticket), std::move(failure),
+                  final ? Release::final : Release::retryable);
+}
+
+Answer show_claim(Call& call) {
+  if (Result<void> ok = call.finish_query(); !ok) return problem(ok.error());
+  return shown(keys::claim(call.name_space, call.name), call.name);
+}
+
+Answer forget_claim(Call& call) { return forgotten(keys::claim(call.name_space, call.name)); }
+
+Answer list_claims(Call& call) {
+  const auto kind = kind_of(call.parameter("state"));
+  if (!kind) return problem(kind.error());
+  const auto limit = call.integer("limit");
+  if (!limit) return problem(limit.error());
+  const std::int64_t most = limit->value_or(1'000);
+  if (most < 1 || most > 10'000) return problem(Code::invalid, "limit is 1 to 10000");
+  const auto cursor = unarmored(call.parameter("cursor").value_or(""));
+  if (!cursor) return problem(Code::invalid, "not a cursor");
+  if (Result<void> ok = call.finish_query(); !ok) return problem(ok.error());
+  return listed(call.name_space, *kind, *cursor, static_cast<std::size_t>(most));
+}
+
+Answer mark_seen(Call& call) {
+  const Result<Json> body = body_of(call);
+  if (!body) return problem(body.error());
+  Fields fields(*body);
+  fields.require("ids");
+  const auto ids = fields.texts("ids");
+  const Duration ttl = fields.duration("ttl").value_or(kDefaultTtl);
+  std::string request = fields.text("request").value_or("");
+  if (Result<void> ok = fields.finish(); !ok) return problem(ok.error());
+  if (ids->empty() || ids->size() > kMaxIds) return problem(Code::invalid, "ids are 1 to 10000");
+  std::vector<Key> keys;
+  keys.reserve(ids->size());
+  for (const std::string& id : *ids) {
+    if (Result<void> ok = keys::check_name(id); !ok) return problem(ok.error());
+    keys.push_back(keys::claim(call.name_space, id));
+  }
+  return seen(std::move(keys), ttl, std::move(request), call.service.options().if_store_down);
+}
+
+}  // namespace once::api

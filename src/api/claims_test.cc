@@ -1,0 +1,147 @@
+#include "api/service_fixture.h"
+
+namespace once::api {
+namespace {
+
+using namespace std::chrono_literals;
+
+using ApiClaims = ServiceFixture;
+
+TEST_F(ApiClaims, AClaimIsTakenOnceThenBusyThenDone) {
+  const Response first = post("/v1/claims/a", R"({"owner":"me","lease":"30s"})");
+  EXPECT_EQ(first.status, 201);
+  EXPECT_EQ(field(first, "state"), "claimed");
+  EXPECT_EQ(field(first, "attempt"), "1");
+  const Response second = post("/v1/claims/a", "{}");
+  expect_problem(second, 409, "busy");
+  EXPECT_EQ(field(second, "owner"), "me");
+  EXPECT_EQ(second.headers.find("Retry-After"), "30");
+  const std::string done = R"({"ticket":")" + field(first, "ticket") + R"(","result":{"n":1}})";
+  EXPECT_EQ(post("/v1/claims/a/complete", done).status, 200);
+  EXPECT_TRUE(is_replayed(post("/v1/claims/a/complete", done)));
+  const Response third = post("/v1/claims/a", "");
+  EXPECT_EQ(third.status, 200);
+  EXPECT_TRUE(is_replayed(third));
+  EXPECT_EQ(field(third, "state"), "done");
+  EXPECT_EQ(field(third, "result"), R"({"n":1})");
+}
+
+TEST_F(ApiClaims, AnotherPayloadOrResultIsAMismatch) {
+  const Response first = post("/v1/claims/a", R"({"payload":"x"})");
+  expect_problem(post("/v1/claims/a", R"({"payload":"y"})"), 422, "mismatch");
+  const std::string ticket = field(first, "ticket");
+  EXPECT_EQ(post("/v1/claims/a/complete", R"({"ticket":")" + ticket + R"(","result":1})").status,
+            200);
+  expect_problem(post("/v1/claims/a/complete", R"({"ticket":")" + ticket + R"(","result":2})"), 422,
+                 "mismatch");
+}
+
+TEST_F(ApiClaims, ATakenOverTicketIsFenced) {
+  const std::string ticket = field(post("/v1/claims/a", R"({"lease":"1s"})"), "ticket");
+  clock_.advance(2s);
+  EXPECT_EQ(post("/v1/claims/a", "{}").status, 201);
+  for (const char* verb : {"renew", "complete", "release"}) {
+    expect_problem(post(std::string("/v1/claims/a/") + verb, R"({"ticket":")" + ticket + R"("})"),
+                   412, "fenced");
+  }
+}
+
+TEST_F(ApiClaims, ReleasedIsFreeAndFinalIsAnOutcome) {
+  std::string ticket = field(post("/v1/claims/a", "{}"), "ticket");
+  EXPECT_EQ(post("/v1/claims/a/release", R"({"ticket":")" + ticket + R"("})").status, 200);
+  expect_problem(get("/v1/claims/a"), 404, "not_found");
+  ticket = field(post("/v1/claims/a", "{}"), "ticket");
+  EXPECT_EQ(post("/v1/claims/a/release",
+                 R"({"ticket":")" + ticket + R"(","failure":"broken","final":true})")
+                .status,
+            200);
+  EXPECT_EQ(field(get("/v1/claims/a"), "failure"), "broken");
+  EXPECT_EQ(field(get("/v1/claims/a"), "state"), "failed");
+}
+
+TEST_F(ApiClaims, AForgottenClaimMayBeTakenAnew) {
+  const std::string fence = field(post("/v1/claims/a", "{}"), "fence");
+  EXPECT_EQ(call("DELETE", "/v1/claims/a").status, 204);
+  const Response again = post("/v1/claims/a", "{}");
+  EXPECT_EQ(again.status, 201);
+  EXPECT_GT(std::stoll(field(again, "fence")), std::stoll(fence));
+}
+
+TEST_F(ApiClaims, APathMayHoldAnyKeyPercentEncoded) {
+  EXPECT_EQ(post("/v1/claims/a%2Fb%20%C3%A4", "{}").status, 201);
+  EXPECT_EQ(field(get("/v1/claims/a%2Fb%20%C3%A4"), "key"), "a/b \xc3\xa4");
+  expect_problem(post("/v1/claims/a%2", "{}"), 400, "invalid");
+  expect_problem(post("/v1/claims/%ff", "{}"), 400, "invalid");
+  expect_problem(post("/v1/claims/%00", "{}"), 400, "invalid");
+  expect_problem(post("/v1/claims/", "{}"), 400, "invalid");
+}
+
+TEST_F(ApiClaims, ListingIsPagedByState) {
+  for (const char* key : {"a", "b", "c"}) post(std::string("/v1/claims/") + key, "{}");
+  post("/v1/seen", R"({"ids":["d"]})");
+  std::string keys;
+  std::string cursor;
+  do {
+    const Response page = get("/v1/claims?state=busy&limit=2&cursor=" + cursor);
+    ASSERT_EQ(page.status, 200) << page.body;
+    keys += field(page, "claims");
+    cursor = field(page, "cursor");
+  } while (cursor != "null");
+  for (const char* key : {"a", "b", "c"}) {
+    EXPECT_NE(keys.find(R"("key":")" + std::string(key)), std::string::npos);
+  }
+  EXPECT_EQ(keys.find(R"("key":"d")"), std::string::npos);
+  expect_problem(get("/v1/claims?state=sad"), 400, "invalid");
+  expect_problem(get("/v1/claims?cursor=!"), 400, "invalid");
+}
+
+TEST_F(ApiClaims, SeenTellsEachIdOnceInOrder) {
+  EXPECT_EQ(post("/v1/seen", R"({"ids":["a","b","a"]})").body, R"({"first":[true,true,false]})");
+  EXPECT_EQ(post("/v1/seen", R"({"ids":["b","c"]})").body, R"({"first":[false,true]})");
+  EXPECT_EQ(field(get("/v1/claims/a"), "state"), "done");
+  expect_problem(post("/v1/seen", R"({"ids":[]})"), 400, "invalid");
+  expect_problem(post("/v1/seen", R"({"ids":[1]})"), 400, "invalid");
+  expect_problem(post("/v1/seen", "{}"), 400, "invalid");
+}
+
+TEST_F(ApiClaims, UnknownFieldsAndParametersAreRefused) {
+  expect_problem(post("/v1/claims/a", R"({"leese":"30s"})"), 400, "invalid");
+  expect_problem(post("/v1/claims/a?x=1", "{}"), 400, "invalid");
+  expect_problem(get("/v1/claims/a"), 404, "not_found");
+}
+
+TEST_F(ApiClaims, BadJsonIsRefusedInPlainWords) {
+  const auto detail = [&](std::string body) {
+    const Response response = post("/v1/claims/a", std::move(body));
+    expect_problem(response, 400, "invalid");
+    return field(response, "detail");
+  };
+  EXPECT_EQ(detail("{"), "the JSON is not JSON");
+  EXPECT_EQ(detail("[]"), "the body is not a JSON object");
+  EXPECT_EQ(detail(R"({"owner":1})"), "owner is not a string");
+  EXPECT_EQ(detail(R"({"owner":"a","owner":"b"})"), "owner is there twice");
+  EXPECT_EQ(detail("{\"owner\":\"\xff\"}"), "the JSON is not UTF-8");
+  EXPECT_EQ(detail(R"({"owner":123456789012345678901234567890})"),
+            "the JSON is a number that is none, or beyond 64 bits");
+  EXPECT_EQ(detail(std::string(200, '[') + std::string(200, ']')),
+            "the JSON is nested deeper than 100");
+  EXPECT_EQ(detail(R"({"lease":"soon"})"),
+            "lease is not a duration such as 250ms, 30s, 5m, 24h or 7d");
+}
+
+TEST_F(ApiClaims, PathsMethodsAndNamespaces) {
+  expect_problem(get("/v1/nothing"), 404, "not_found");
+  const Response wrong = call("PUT", "/v1/claims/a");
+  expect_problem(wrong, 405, "invalid");
+  EXPECT_EQ(wrong.headers.find("Allow"), "POST, GET, HEAD, DELETE, OPTIONS");
+  EXPECT_EQ(call("OPTIONS", "/v1/claims/a").status, 204);
+  EXPECT_EQ(get("/healthz").status, 200);
+  const std::vector<Headers::Field> other = {{"once-namespace", "other"}};
+  EXPECT_EQ(call("POST", "/v1/claims/a", "{}", other).status, 201);
+  expect_problem(get("/v1/claims/a"), 404, "not_found");
+  EXPECT_EQ(call("GET", "/v1/claims/a", "", other).status, 200);
+  expect_problem(call("GET", "/v1/claims/a", "", {{"Once-Namespace", "a/b"}}), 400, "invalid");
+}
+
+}  // namespace
+}  // namespace once::api

@@ -1,0 +1,26 @@
+#include <array>
+
+#include "api/call.h"
+
+namespace once::api {
+namespace {
+
+Answer healthy(Call&) { return json_response(200, R"({"status":"ok"})"); }
+
+constexpr std::array kRoutes = {
+    Route{"GET", "/healthz", healthy, Access::open},
+    Route{"POST", "/v1/claims/{}", take_claim},
+    Route{"GET", "/v1/claims/{}", show_claim, Access::read},
+    Route{"DELETE", "/v1/claims/{}", forget_claim},
+    Route{"POST", "/v1/claims/{}/renew", renew_claim},
+    Route{"POST", "/v1/claims/{}/complete", complete_claim},
+    Route{"POST", "/v1/claims/{}/release", release_claim},
+    Route{"GET", "/v1/claims", list_claims, Access::read},
+    Route{"POST", "/v1/seen", mark_seen},
+};
+
+}  // namespace
+
+std::span<const Route> routes() { return kRoutes; }
+
+}  // namespace once::api

@@ -1,0 +1,41 @@
+// The API as a function from requests to answers, without sockets: the server carries requests to
+// it over HTTP, the shell verbs call it in their own process. Safe to share between threads.
+#pragma once
+
+#include <string>
+
+#include "api/message.h"
+#include "once/claims.h"
+#include "once/documents.h"
+
+namespace once::api {
+
+struct ServiceOptions {
+  std::string name_space = "default";  // Where a request names none.
+  IfStoreDown if_store_down = IfStoreDown::refuse;
+};
+
+class Service {
+ public:
+  explicit Service(ServiceOptions options = {}) : options_(std::move(options)) {}
+
+  // Parses the request on the caller's thread; what is left to do is a plan for a driver. Bad
+  // requests are answered at once.
+  Answer respond(const Request& request);
+
+  // As respond(), for a plan that could not be run to its end.
+  static Response failed(const Error& error);
+
+  const ServiceOptions& options() const { return options_; }
+  documents::Contention& contention() { return contention_; }
+
+ private:
+  const ServiceOptions options_;
+  documents::Contention contention_;
+};
+
+// The longest that the plan of a request may take, what it waits for included.
+inline constexpr Duration kMaxWait = std::chrono::minutes(5);
+inline constexpr Duration kRequestPatience = kMaxWait + kAttemptLife;
+
+}  // namespace once::api

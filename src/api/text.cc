@@ -1,0 +1,197 @@
+#include "api/text.h"
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+namespace once::api {
+namespace {
+
+constexpr Duration kLongest = std::chrono::years(10);
+
+std::optional<Duration> unit_of(std::string_view name) {
+  if (name == "ms") return Duration(1);
+  if (name == "s") return std::chrono::seconds(1);
+  if (name == "m") return std::chrono::minutes(1);
+  if (name == "h") return std::chrono::hours(1);
+  if (name == "d") return std::chrono::days(1);
+  return std::nullopt;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+int hex_value(char c) {
+  if (is_digit(c)) return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// Takes what it can from the front of a text; once something did not fit, nothing fits any more.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : left_(text) {}
+
+  int digits(std::size_t count) {
+    int value = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const char c = next();
+      if (!is_digit(c)) sound_ = false;
+      value = value * 10 + (c - '0');
+    }
+    return value;
+  }
+  void expect(std::string_view any_of) {
+    if (any_of.find(next()) == std::string_view::npos) sound_ = false;
+  }
+  bool accept(char c) {
+    if (left_.empty() || left_.front() != c) return false;
+    left_.remove_prefix(1);
+    return true;
+  }
+  // The fraction of a second after its point, in milliseconds.
+  int fraction() {
+    int value = 0;
+    int scale = 100;
+    if (left_.empty() || !is_digit(left_.front())) sound_ = false;
+    for (; !left_.empty() && is_digit(left_.front()); left_.remove_prefix(1)) {
+      value += (left_.front() - '0') * scale;
+      scale /= 10;
+    }
+    return value;
+  }
+  bool sound() const { return sound_; }
+  bool at_end() const { return sound_ && left_.empty(); }
+
+ private:
+  char next() {
+    if (left_.empty()) {
+      sound_ = false;
+      return '\0';
+    }
+    const char c = left_.front();
+    left_.remove_prefix(1);
+    return c;
+  }
+
+  std::string_view left_;
+  bool sound_ = true;
+};
+
+std::optional<std::chrono::sys_days> date_in(Scanner& in) {
+  const int year = in.digits(4);
+  in.expect("-");
+  const int month = in.digits(2);
+  in.expect("-");
+  const int day = in.digits(2);
+  if (!in.sound()) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  return date.ok() ? std::optional<std::chrono::sys_days>(date) : std::nullopt;
+}
+
+std::optional<Duration> time_of_day_in(Scanner& in) {
+  const int hours = in.digits(2);
+  in.expect(":");
+  const int minutes = in.digits(2);
+  in.expect(":");
+  const int seconds = in.digits(2);
+  const int millis = in.accept('.') ? in.fraction() : 0;
+  if (!in.sound() || hours > 23 || minutes > 59 || seconds > 59) return std::nullopt;
+  return std::chrono::hours(hours) + std::chrono::minutes(minutes) + std::chrono::seconds(seconds) +
+         Duration(millis);
+}
+
+std::optional<Duration> offset_in(Scanner& in) {
+  if (in.accept('Z') || in.accept('z')) return Duration::zero();
+  const bool west = in.accept('-');
+  if (!west) in.expect("+");
+  const int hours = in.digits(2);
+  in.expect(":");
+  const int minutes = in.digits(2);
+  if (!in.sound() || hours > 23 || minutes > 59) return std::nullopt;
+  const Duration offset = std::chrono::hours(hours) + std::chrono::minutes(minutes);
+  return west ? -offset : offset;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+std::optional<Duration> parse_duration(std::string_view text) {
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  if (digits == 0 || digits == std::string_view::npos) return std::nullopt;
+  const std::optional<std::int64_t> count = parse_integer(text.substr(0, digits));
+  const std::optional<Duration> unit = unit_of(text.substr(digits));
+  if (!count || !unit || *count > kLongest / *unit) return std::nullopt;
+  return *count * *unit;
+}
+
+std::string format_time(Time time) {
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(time - day);
+  std::array<char, 40> text{};
+  const int length = std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
+                                   int(date.year()), unsigned(date.month()), unsigned(date.day()),
+                                   int(clock.hours().count()), int(clock.minutes().count()),
+                                   int(clock.seconds().count()), int(clock.subseconds().count()));
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+std::optional<Time> parse_time(std::string_view text) {
+  Scanner in(text);
+  const auto date = date_in(in);
+  in.expect("Tt ");
+  const auto time_of_day = time_of_day_in(in);
+  const auto offset = offset_in(in);
+  if (!date || !time_of_day || !offset || !in.at_end()) return std::nullopt;
+  const Time time = Time(*date) + *time_of_day - *offset;
+  if (time < Time()) return std::nullopt;
+  return time;
+}
+
+std::optional<std::string> decode_percent(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    if (text.size() - i < 3) return std::nullopt;
+    const int high = hex_value(text[i + 1]);
+    const int low = hex_value(text[i + 2]);
+    if (high < 0 || low < 0) return std::nullopt;
+    out += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return out;
+}
+
+std::string encode_percent(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const bool plain = is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       c == '-' || c == '.' || c == '_' || c == '~';
+    if (plain) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += kHex[byte >> 4];
+    out += kHex[byte & 15];
+  }
+  return out;
+}
+
+}  // namespace once::api

@@ -1,0 +1,34 @@
+// How durations, times, numbers and paths are written.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "once/error.h"
+#include "once/time.h"
+
+namespace once::api {
+
+// `250ms`, `30s`, `5m`, `24h`, `7d`: a whole number and a unit. Nothing if it is none, or longer
+// than ten years.
+std::optional<Duration> parse_duration(std::string_view text);
+
+// RFC 3339, to the millisecond and in UTC: 2026-11-15T09:30:00.000Z.
+std::string format_time(Time time);
+
+// RFC 3339 with any offset and any fraction (digits beyond the millisecond are cut). Nothing if it
+// is none, or before 1970 or after 9999.
+std::optional<Time> parse_time(std::string_view text);
+
+// Decimal digits, with a sign if need be, and nothing else.
+std::optional<std::int64_t> parse_integer(std::string_view text);
+
+// Percent-decoding. Nothing if a % is not followed by two hex digits.
+std::optional<std::string> decode_percent(std::string_view text);
+std::string encode_percent(std::string_view text);  // All but letters, digits and -._~
+
+bool is_utf8(std::string_view text);
+
+}  // namespace once::api
