@@ -7,6 +7,8 @@ namespace once::testing {
 
 class LimitedStore final : public Decorator<Store> {
  public:
+  LimitedStore(Store& inner, const Limits& limits) : Decorator(inner), limits_(limits) {}
+
   LimitedStore(Store& inner, std::size_t writes_per_commit)
       : Decorator(inner), limits_(inner.limits()) {
     limits_.writes_per_commit = writes_per_commit;

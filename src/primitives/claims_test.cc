@@ -149,10 +149,11 @@ TEST_F(ClaimsTest, AForgottenKeyMayBeClaimedAnewAndItsOldTicketIsFenced) {
 }
 
 TEST_F(ClaimsTest, H12_AnEqualRequestGetsTheSameTicketWhileBusy) {
-  const Claimed first = claimed("job", {.request = "r1"});
+  const Claimed first = claimed("job", {.owner = "me", .request = "r1"});
   const Claimed again = claimed("job", {.request = "r1"});
   EXPECT_EQ(again.ticket.text, first.ticket.text);
-  as<Busy>(claims_.take("job", {.request = "r2"}));
+  as<Busy>(claims_.take("job", {.owner = "me", .request = "r2"}));
+  as<Busy>(claims_.take("job", {.owner = "me"}));
   as<Settled>(claims_.complete("job", again.ticket, "42"));
 }
 

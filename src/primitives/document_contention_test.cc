@@ -10,6 +10,7 @@ namespace {
 constexpr int kWriters = 30;
 constexpr Duration kGetTakes{20};
 constexpr Duration kCommitTakes{60};
+constexpr Duration kBase{100};  // Of pauses after a conflict.
 const Key kDoc = document_key("test", "doc");
 
 // Instances of a program that share nothing but a store, all started in the same millisecond. A
@@ -104,14 +105,20 @@ Plan<UpdateOutcome> append_without_jitter(std::string word) {
   co_return Contended{};
 }
 
+// Thirty writers; each knows only of the conflicts that it met itself.
+std::vector<std::unique_ptr<Contention>> add_writers(Instances& instances) {
+  std::vector<std::unique_ptr<Contention>> apart;
+  for (int i = 0; i < kWriters; ++i) {
+    Contention& own = *apart.emplace_back(std::make_unique<Contention>());
+    instances.add(update(kDoc, append("x"), own));
+  }
+  return apart;
+}
+
 TEST(SeparateInstances, ThirtyThatStartTogetherAllSucceedWithinTenSeconds) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Instances instances(seed);
-    std::vector<std::unique_ptr<Contention>> apart;
-    for (int i = 0; i < kWriters; ++i) {
-      Contention& own = *apart.emplace_back(std::make_unique<Contention>());
-      instances.add(update(kDoc, append("x"), own));
-    }
+    const auto apart = add_writers(instances);
     EXPECT_LT(instances.run(), std::chrono::seconds(10)) << "seed " << seed;
     ASSERT_EQ(instances.succeeded(), kWriters) << "seed " << seed;
   }
@@ -124,8 +131,23 @@ TEST(SeparateInstances, InStepWithoutJitterMostFail) {
   EXPECT_EQ(instances.succeeded(), 4);
 }
 
+TEST(SeparateInstances, EachIsBackAtTheBaseDelayAfterThreeWritesOfItsOwn) {
+  Instances instances(1);
+  const auto apart = add_writers(instances);
+  instances.run();
+  ASSERT_EQ(instances.succeeded(), kWriters);
+  const Time now = instances.now();
+  BlockingDriver driver(instances.store());
+  int slowed = 0;
+  for (const auto& own : apart) {
+    slowed += own->bound(kDoc, now) > kBase ? 1 : 0;
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(driver.run(update(kDoc, append("y"), *own)));
+    EXPECT_EQ(own->bound(kDoc, now), kBase);
+  }
+  EXPECT_GT(slowed, 0);
+}
+
 TEST(Contention, ALoneWriterIsBackAtTheBaseDelayAfterwards) {
-  const Duration base{100};
   Instances instances(5);
   Contention shared;
   for (int i = 0; i < kWriters; ++i) instances.add(update(kDoc, append("x"), shared));
@@ -133,10 +155,10 @@ TEST(Contention, ALoneWriterIsBackAtTheBaseDelayAfterwards) {
   ASSERT_EQ(instances.succeeded(), kWriters);
   const Time conflict = instances.now();
   shared.conflicted(kDoc, 5, conflict);
-  EXPECT_GT(shared.bound(kDoc, conflict), base);
+  EXPECT_GT(shared.bound(kDoc, conflict), kBase);
   BlockingDriver driver(instances.store());
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(driver.run(update(kDoc, append("y"), shared)));
-  EXPECT_EQ(shared.bound(kDoc, conflict), base);
+  EXPECT_EQ(shared.bound(kDoc, conflict), kBase);
 }
 
 TEST(Contention, RisesWithConflictsInARowAndIsForgottenWhenQuiet) {

@@ -2,10 +2,10 @@
 #include <latch>
 #include <map>
 
-#include "drivers/rounds.h"
 #include "once/batching_driver.h"
 #include "primitives/document_fixture.h"
 #include "testing/gated_store.h"
+#include "testing/process.h"
 
 namespace once::documents {
 namespace {
@@ -54,31 +54,59 @@ TEST_P(CombinedUpdates, ThirtyThatStartTogetherNeedAtMostFiveCommits) {
   for (int i = 0; i < 30; ++i) EXPECT_EQ(count_of(bytes_in(*memory), word(i)), 1);
 }
 
-// Rounds by hand: what several callers of one process meet on a store that fails.
-class Process {
+// A store that takes 20 ms a commit, however many it is given together.
+class SlowStore final : public Decorator<Store> {
  public:
-  Process(Store& store, testing::ManualClock& clock, Entropy& entropy)
-      : store_(store), clock_(clock), entropy_(entropy), rounds_(store, clock, entropy, 1'024) {}
+  SlowStore(Store& inner, testing::ManualClock& clock) : Decorator(inner), clock_(clock) {}
 
-  void start(Plan<UpdateOutcome> plan, std::function<void(Result<UpdateOutcome>)> done) {
-    auto task = std::make_unique<detail::PlanTask<UpdateOutcome>>(store_, entropy_, std::move(plan),
-                                                                  std::move(done));
-    task->deadline = later(clock_.now(), kAttemptLife);
-    rounds_.admit(std::move(task));
+ protected:
+  Result<CommitOutcome> do_commit(Transaction transaction) override {
+    clock_.advance(Duration(20));
+    return inner_.commit(transaction);
   }
-
-  bool busy() const { return rounds_.under_way() > 0; }
-  void round() {
-    if (rounds_.next_due() <= clock_.now()) rounds_.run_round();
+  std::vector<Result<CommitOutcome>> do_commit_each(
+      std::span<const Transaction> transactions) override {
+    clock_.advance(Duration(20));
+    return inner_.commit_each(transactions);
   }
 
  private:
-  Store& store_;
   testing::ManualClock& clock_;
-  Entropy& entropy_;
-  detail::Rounds rounds_;
 };
 
+// The same in simulated time. Those that come while a commit is under way are the next group.
+TEST_P(CombinedUpdates, ThirtyOnAStoreThatTakesTwentyMillisecondsNeedAtMostFiveCommits) {
+  for (const Duration apart : {Duration(0), Duration(1)}) {
+    testing::ManualClock clock;
+    Entropy entropy(1);
+    const auto memory = open_memory({}, clock);
+    testing::LimitedStore limited(*memory, GetParam());
+    const auto metered = meter(limited);
+    SlowStore store(*metered, clock);
+    Contention contention;
+    testing::Process process(store, clock, entropy);
+    const Time start = clock.now();
+    int started = 0;
+    int succeeded = 0;
+    while (started < 30 || process.busy()) {
+      for (; started < 30 && start + started * apart <= clock.now(); ++started) {
+        const auto id = "id-" + std::to_string(started);
+        process.start(update(kDoc, append(word(started), id), contention),
+                      [&](const Result<UpdateOutcome>& outcome) {
+                        succeeded += outcome && std::holds_alternative<Updated>(*outcome) ? 1 : 0;
+                      });
+      }
+      process.round();
+      clock.advance(Duration(1));
+    }
+    EXPECT_EQ(succeeded, 30);
+    EXPECT_LE(metered->snapshot().commit_each.committed, 5U);
+    EXPECT_LE(clock.now() - start, Duration(150));
+    for (int i = 0; i < 30; ++i) EXPECT_EQ(count_of(bytes_in(*memory), word(i)), 1);
+  }
+}
+
+// What several callers of one process meet on a store that fails.
 class FailingGroups : public DocumentsTest {
  protected:
   std::optional<Result<UpdateOutcome>>& start(UpdateRequest request) {
@@ -88,23 +116,16 @@ class FailingGroups : public DocumentsTest {
     return *answer;
   }
 
-  void run() {
-    while (process_.busy()) {
-      process_.round();
-      clock_.advance(Duration(1));
-    }
-  }
-
   using Answer = std::optional<Result<UpdateOutcome>>;
   Contention contention_;
   std::vector<std::unique_ptr<Answer>> answers_;
-  Process process_{*faulty_, clock_, entropy_};
+  testing::Process process_{*faulty_, clock_, entropy_};
 };
 INSTANTIATE_TEST_SUITE_P(Stores, FailingGroups, ::testing::Values(100, 1), name_of_store);
 
 TEST_P(FailingGroups, H18_EveryCallerGetsTheGroupsFinalBytesAndEtag) {
   for (int i = 0; i < 3; ++i) start(append(word(i)));
-  run();
+  process_.finish();
   for (const auto& answer : answers_) {
     EXPECT_EQ(made(**answer).document, *documents_.get("doc"));
     EXPECT_EQ(made(**answer).document->content, text("<0><1><2>"));
@@ -119,16 +140,32 @@ TEST_P(FailingGroups, H18_AChangeThatFailsHarmsNobodyElse) {
                      {},
                      {}});
   start(append("b"));
-  run();
+  process_.finish();
   EXPECT_EQ(bad->error().code, ErrorCode::invalid);
   EXPECT_EQ(bytes_now(), "ab");
+}
+
+TEST_P(FailingGroups, H18_ConditionalCallersAreNotCombined) {
+  ASSERT_TRUE(documents_.put("doc", text("a"), IfAbsent{}));
+  const std::string etag = etag_now();
+  std::vector<std::optional<Result<WriteOutcome>>> puts(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    process_.start(documents::put(kDoc, text(word(static_cast<int>(i))), IfMatch{etag}, {}),
+                   [&put = puts[i]](Result<WriteOutcome> given) { put = std::move(given); });
+  }
+  start(append("u"));
+  process_.finish();
+  const Document& winner = *made(*puts[0]).document;
+  EXPECT_EQ(winner.content, text("<0>"));
+  EXPECT_EQ(std::get<PreconditionFailed>(puts[1]->value()).etag, winner.etag);
+  EXPECT_EQ(bytes_now(), "<0>u");
 }
 
 TEST_P(FailingGroups, H19_TheSameIdTwiceInOneGroupTakesEffectOnce) {
   auto& first = start(append("a", "id"));
   auto& second = start(append("a", "id"));
   auto& other = start(append("b", "id"));
-  run();
+  process_.finish();
   EXPECT_FALSE(made(*first).replayed);
   EXPECT_TRUE(made(*second).replayed);
   EXPECT_TRUE(std::holds_alternative<Mismatch>(other->value()));
@@ -138,7 +175,7 @@ TEST_P(FailingGroups, H19_TheSameIdTwiceInOneGroupTakesEffectOnce) {
 TEST_P(FailingGroups, H7_AGroupWhoseReplyWasLostIsFoundByAllButItsFirst) {
   for (int i = 0; i < 5; ++i) start(append(word(i)));
   script({Fault::none, Fault::fail_after});
-  run();
+  process_.finish();
   EXPECT_EQ(bytes_now(), "<0><1><2><3><4>");
   // Only the first did not see the group's own version when it was applied; it must not guess.
   EXPECT_EQ(answers_[0]->value_or(failure(ErrorCode::invalid, "")).error().code,
@@ -162,8 +199,8 @@ std::string run_processes(std::uint64_t seed, std::size_t writes_per_commit, boo
   const auto store = inject_faults(limited, faults, clock);
   Contention contention;
   std::map<std::string, Told> told;
-  Process processes[] = {{*store, clock, entropy}, {*store, clock, entropy}};
-  std::function<void(Process&, int)> begin = [&](Process& process, int i) {
+  testing::Process processes[] = {{*store, clock, entropy}, {*store, clock, entropy}};
+  std::function<void(testing::Process&, int)> begin = [&](testing::Process& process, int i) {
     const std::string id = ids ? "id-" + std::to_string(i) : "";
     process.start(update(kDoc, append(word(i), id), contention),
                   [&, i](const Result<UpdateOutcome>& outcome) {

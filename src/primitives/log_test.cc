@@ -1,6 +1,8 @@
 #include "once/log.h"
 
 #include "primitives/log_fixture.h"
+#include "testing/code_of.h"
+#include "testing/limited_store.h"
 
 namespace once {
 namespace {
@@ -117,6 +119,39 @@ TEST_F(LogTest, H5_ARepeatUnderTheSameIdGetsTheFirstAnswer) {
   EXPECT_EQ(again.first, 2);
   EXPECT_EQ(again.last, 3);
   EXPECT_EQ(text(), "1:a 2:b 3:c 4:d");
+}
+
+// Where one write is all there is: the id is written, then its appender dies.
+class LogInSteps : public LogFixture {
+ protected:
+  void SetUp() override {
+    append({"a"});
+    meet({Fault::none, Fault::none, Fault::none, Fault::fail_before});
+    const auto died = in_steps_.append("s", events({"b", "c"}), {.batch = "id"});
+    EXPECT_EQ(testing::code_of(died), ErrorCode::unavailable);
+    EXPECT_EQ(text(), "1:a");
+  }
+
+  testing::LimitedStore single_{*faulty_, 1};
+  Log in_steps_{single_, "default", LogStrategy::conditional, clock_, entropy_};
+};
+
+TEST_F(LogInSteps, H5_ARepeatWritesTheBatchWhereItsIdSays) {
+  EXPECT_EQ(outcome_as<Appended>(in_steps_.append("s", events({"b", "c"}), {.batch = "id"})).first,
+            2);
+  append({"d"});
+  EXPECT_TRUE(
+      outcome_as<Appended>(in_steps_.append("s", events({"b", "c"}), {.batch = "id"})).replayed);
+  EXPECT_EQ(text(), "1:a 2:b 3:c 4:d");
+}
+
+TEST_F(LogInSteps, H5_TheIdMovesOnlyWhenAnothersBatchStandsThere) {
+  append({"x"});
+  EXPECT_EQ(outcome_as<Appended>(in_steps_.append("s", events({"b", "c"}), {.batch = "id"})).first,
+            3);
+  EXPECT_TRUE(
+      outcome_as<Appended>(in_steps_.append("s", events({"b", "c"}), {.batch = "id"})).replayed);
+  EXPECT_EQ(text(), "1:a 2:x 3:b 4:c");
 }
 
 TEST_F(LogTest, ARepeatThatExpectsItsOwnPlaceIsAReplay) {

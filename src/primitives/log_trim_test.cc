@@ -1,4 +1,5 @@
 #include "primitives/log_fixture.h"
+#include "testing/code_of.h"
 
 namespace once {
 namespace {
@@ -120,6 +121,22 @@ TEST_F(LogTrim, H1_ExpiredEventsFreeNoIndex) {
   EXPECT_EQ(log_.ends("s")->oldest, 3);
   EXPECT_EQ(append({"c"}).first, 3);
   EXPECT_EQ(text(), "3:c");
+}
+
+// Batch ids expire and make way; the batches themselves never do, whatever their ttl.
+TEST_F(LogTrim, H17_AFullStoreRefusesEventsAndEvictsNone) {
+  const auto small = open_memory({.max_bytes = 64U << 10}, clock_);
+  Log log(*small, "default", LogStrategy::conditional, clock_, entropy_);
+  std::int64_t appended = 0;
+  Result<AppendOutcome> outcome = Appended{};
+  while (outcome && appended < 10'000) {
+    const std::string id = std::to_string(appended);
+    outcome = log.append("s", events({"some bytes"}), {.batch = id, .ttl = 1h});
+    if (outcome) appended = outcome_as<Appended>(outcome).last;
+  }
+  EXPECT_EQ(testing::code_of(outcome), ErrorCode::unavailable);
+  EXPECT_GT(small->usage().evicted, 0U);
+  EXPECT_EQ(log.read("s", {.limit = 10'000})->events.size(), static_cast<std::size_t>(appended));
 }
 
 TEST_F(LogTrim, AppendersAloneFreeTheRoomOfWhatExpired) {

@@ -67,6 +67,19 @@ TEST_F(SeenTest, AClaimedIdIsNotFirst) {
   EXPECT_EQ(seen({"a"}), Firsts({true}));
 }
 
+TEST_F(SeenTest, H17_AFloodOfSeenIdsEvictsNoClaimThatIsHeld) {
+  const auto small = open_memory({.max_bytes = 64U << 10}, clock_);
+  Claims claims(*small, "default", clock_, entropy_);
+  const Claimed claim = as<Claimed>(claims.take("job", {.lease = 1h}));
+  for (int i = 0; i < 5'000; ++i) {
+    const Ids id = {"id-" + std::to_string(i)};
+    ASSERT_EQ(claims.seen(id, 1h).value(), Firsts({true}));
+  }
+  EXPECT_GT(small->usage().evicted, 0U);
+  as<Busy>(claims.take("job", {}));
+  as<Settled>(claims.complete("job", claim.ticket, "42"));
+}
+
 TEST_F(SeenTest, BadInputMarksNothing) {
   EXPECT_EQ(claims_.seen(Ids{"a", "\n"}, 1h).error().code, ErrorCode::invalid);
   EXPECT_EQ(claims_.seen(Ids(10'001, "a"), 1h).error().code, ErrorCode::invalid);

@@ -1,5 +1,4 @@
-// No document change is lost and none is made twice, whatever fails; and document 3's own
-// algorithm, written small, is caught.
+// No document change is lost and none is made twice, whatever fails.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -264,38 +263,6 @@ TEST(DocumentsInTheSimulator, H7_PutsAndRemovalsWithoutIdsAreNeverMisreported) {
 TEST(DocumentsInTheSimulator, H7_PutsAndRemovalsWithoutIdsAreHonestOnSingleWriteStores) {
   const Scenario scenario = [](Simulation& all) { return judge_puts_and_removals(all, false); };
   expect_holds(3'000, scenario, kSingleWrite);
-}
-
-// --- Document 3 as it is written: read, modify, put if the ETag matches, and once more when the
-// reply does not come. ---
-
-Plan<std::monostate> append_as_document_3(std::string word) {
-  const Key key{{"archive", ""}, 0};
-  for (;;) {
-    const Result<std::optional<Item>> item = co_await attempt(once::get(key));
-    if (!item) continue;
-    const Bytes before = *item ? std::get<Bytes>((*item)->value) : "";
-    Write next = once::put(key, before + word, *item ? unchanged((*item)->version) : absent());
-    const Result<CommitOutcome> outcome = co_await attempt(commit(next));
-    if (outcome && committed(*outcome)) co_return std::monostate{};
-    co_await pause(kBackoff);
-  }
-}
-
-TEST(DocumentsInTheSimulator, FindsThatDocument3AppendsTwiceWhenAReplyIsLost) {
-  const SimulationOptions no_crashes{.fates = {30, 30, 30, 0, 0}};
-  const Scenario scenario = [](Simulation& simulation) -> std::string {
-    run_clients(simulation, [](int client) { return append_as_document_3(word_of(client, 0)); });
-    const auto item = simulation.store().get(Key{{"archive", ""}, 0});
-    for (int client = 0; client < kClients; ++client) {
-      const Bytes& bytes = std::get<Bytes>((*item)->value);
-      if (count_of(bytes, word_of(client, 0)) > 1) return "appended twice";
-    }
-    return "";
-  };
-  const auto found = find_bug(500, scenario, no_crashes);
-  ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->complaint, "appended twice");
 }
 
 }  // namespace

@@ -219,39 +219,5 @@ TEST(TalliesSimulation, H21_OneOfTwoKindsWinsForGood) {
   expect_holds(1'000, judge_kinds, kSingleWrite);
 }
 
-// --- Document 5's way: mark the event as seen, then merge it. ---
-
-Plan<std::monostate> mark_then_merge() {
-  for (int event = 0; event < kEvents; ++event) {
-    for (;;) {
-      Write mark = put({{"seen", std::to_string(event)}, 0}, std::int64_t{1}, absent());
-      const Result<CommitOutcome> marked = co_await attempt(commit(mark));
-      if (marked && !committed(*marked)) break;
-      if (marked) {
-        TallyRequest request = sum_of_event(event);
-        request.id.clear();
-        (void)co_await attempt(tallies::merge(key_of("t"), std::move(request)));
-        break;
-      }
-      co_await pause(kBackoff);
-    }
-  }
-  co_return std::monostate{};
-}
-
-TEST(TalliesSimulation, Document5sMarkThenMergeLosesEventsAndIsCaught) {
-  const Scenario scenario = [](Simulation& simulation) -> std::string {
-    simulation.add_client("a", mark_then_merge);
-    simulation.add_client("b", mark_then_merge);
-    if (!simulation.run()) return "never ends";
-    const auto reading = reading_of(simulation, "t");
-    const bool exact = reading && std::get<std::int64_t>(reading->value) == kTotal;
-    return exact ? "" : "the tally is not exact";
-  };
-  const SimulationOptions crashes{.fates = {0, 0, 0, 30, 30}};
-  EXPECT_TRUE(find_bug(200, scenario).has_value());
-  EXPECT_TRUE(find_bug(200, scenario, crashes).has_value());
-}
-
 }  // namespace
 }  // namespace once::testing

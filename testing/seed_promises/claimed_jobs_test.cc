@@ -9,7 +9,7 @@
 
 #include "once/claims.h"
 #include "once/memory_store.h"
-#include "testing/manual_clock.h"
+#include "testing/process.h"
 
 namespace once::testing {
 namespace {
@@ -30,17 +30,25 @@ class ClaimedJobs : public ::testing::Test {
   Claims b_{*store_, "screenshots", clock_};
 };
 
+// "Sequence Diagram: Normal Flow (No Conflict)".
 TEST_F(ClaimedJobs, NormalFlowNoConflict) {
   const Claimed claimed = claim(a_, "shot-1");
   const auto settled = a_.complete("shot-1", claimed.ticket, "s3://screenshots/shot-1.png");
   EXPECT_TRUE(std::holds_alternative<Settled>(settled.value()));
 }
 
-TEST_F(ClaimedJobs, RaceConditionProtected) {
-  claim(a_, "shot-1");
-  EXPECT_TRUE(std::holds_alternative<Busy>(b_.take("shot-1", {}).value()));
+// "Sequence Diagram: Race Condition (Protected)", and "Scenario C: Race Condition Caught": both see
+// that it does not exist, one wins, and the other is not told that it succeeded.
+TEST_F(ClaimedJobs, ScenarioC_OfTwoThatTryAtTheSameTimeOneWinsAndOneIsRejected) {
+  const Key key = claims::claim_key("screenshots", "shot-1");
+  std::vector<Plan<ClaimOutcome>> both;
+  for (int i = 0; i < 2; ++i) both.push_back(claims::take(key, {.owner = "container"}));
+  const auto outcomes = run_in_step(*store_, clock_, system_entropy(), std::move(both));
+  EXPECT_TRUE(std::holds_alternative<Claimed>(outcomes[0].value()));
+  EXPECT_TRUE(std::holds_alternative<Busy>(outcomes[1].value()));
 }
 
+// "Three Skip Scenarios": A and B.
 TEST_F(ClaimedJobs, ScenarioA_AlreadySuccessReturnsWhatWasStored) {
   ASSERT_TRUE(a_.complete("shot-1", claim(a_, "shot-1").ticket, "s3://shot-1.png").has_value());
   EXPECT_EQ(std::get<Done>(b_.take("shot-1", {}).value()).result, "s3://shot-1.png");
@@ -58,6 +66,7 @@ TEST_F(ClaimedJobs, ScenarioB_AJobOfACrashedContainerIsTakenOver) {
   EXPECT_EQ(claim(b_, "shot-1").attempt, 2);
 }
 
+// Where the document breaks: a failed row can never be retried, and nothing is fenced.
 TEST_F(ClaimedJobs, AFailedJobMayBeRetried) {
   const Claimed claimed = claim(a_, "shot-1");
   ASSERT_TRUE(a_.release("shot-1", claimed.ticket, "timed out", Release::retryable).has_value());
@@ -73,7 +82,8 @@ TEST_F(ClaimedJobs, ASlowOldContainerCannotOverwriteTheNewOnesResult) {
   EXPECT_EQ(std::get<Done>(a_.take("shot-1", {}).value()).result, "new");
 }
 
-// A queue that hands each message out more than once; containers on threads of their own.
+// "Scaling Behavior": 1, 2 and 5 containers and 1,000 messages, some of them twice; "Performance
+// Impact": each is processed once. Containers are threads of their own.
 class Scaling : public ::testing::TestWithParam<int> {
  protected:
   static constexpr int kMessages = 1'000;
