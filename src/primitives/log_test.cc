@@ -83,7 +83,7 @@ TEST_F(LogTest, BadRequestsAreInvalidAndChangeNothing) {
   EXPECT_EQ(code(log_.append("s", {})), ErrorCode::invalid);
   EXPECT_EQ(code(log_.append("s", std::vector<LogEvent>(10'001))), ErrorCode::invalid);
   const Bytes large(memory_->limits().value_bytes, 'x');
-  EXPECT_EQ(code(log_.append("s", {{large, {}}}, {.batch = "id"})), ErrorCode::invalid);
+  EXPECT_EQ(code(log_.append("s", {{large, {}}}, {.batch = "id"})), ErrorCode::too_large);
   EXPECT_EQ(code(log_.append("s", events({"a"}), {.ttl = 0ms})), ErrorCode::invalid);
   EXPECT_EQ(code(log_.append("s", events({"a"}), {.batch = "a\nb"})), ErrorCode::invalid);
   EXPECT_EQ(code(log_.append("", events({"a"}))), ErrorCode::invalid);

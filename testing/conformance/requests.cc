@@ -76,7 +76,7 @@ TEST_P(StoreConformance, AValueTooLargeIsRefusedAndNothingWritten) {
   ASSERT_GT(limits().value_bytes, 0U);
   if (limits().value_bytes > kWorthTrying) return;
   const Item before = seed(key("k"), Bytes("before"));
-  expect_refused(*this, ErrorCode::invalid,
+  expect_refused(*this, ErrorCode::too_large,
                  {fresh(put(key("k"), Bytes(limits().value_bytes + 1, 'v'), anything()))});
   EXPECT_EQ(read(key("k")), before);
 }
