@@ -7,7 +7,9 @@
 // `rocksdb:/dir?durability=relaxed` syncs once a second instead of before every answer.
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +20,9 @@ namespace once {
 // `invalid`: not an address, or an option that does not exist. `unsupported`: a store that this
 // build has not. Otherwise as the store's own opening.
 Result<std::unique_ptr<Store>> open_store(std::string_view address);
+
+// The directory that an address names; nothing if it names none.
+std::optional<std::filesystem::path> directory_of(std::string_view address);
 
 Result<Once> open(std::string_view address, std::string name_space = "default");
 

@@ -5,7 +5,11 @@
 namespace once::api {
 namespace {
 
-Answer healthy(Call&) { return json_response(200, R"({"status":"ok"})"); }
+Answer healthy(Call& call) {
+  JsonObject body;
+  body.text("status", "ok").text("instance", call.service.options().instance);
+  return json_response(200, body.finish());
+}
 
 constexpr std::array kRoutes = {
     Route{"GET", "/healthz", healthy, Access::open},

@@ -13,6 +13,8 @@ namespace once::api {
 struct ServiceOptions {
   std::string name_space = "default";  // Where a request names none.
   IfStoreDown if_store_down = IfStoreDown::refuse;
+  std::string instance;  // Tells one running server from another.
+  std::string store;     // What it keeps things in, for people.
 };
 
 class Service {

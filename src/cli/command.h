@@ -31,6 +31,7 @@ int refuse_unknown(std::string_view name);
 int refuse_usage(std::string_view command, std::string_view problem);
 
 extern const Command kHelp;
+extern const Command kServe;
 extern const Command kVersion;
 
 }  // namespace once::cli

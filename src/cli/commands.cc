@@ -35,7 +35,7 @@ const Command* nearest(std::string_view name) {
 }  // namespace
 
 std::span<const Command> commands() {
-  static const std::array kCommands = {kVersion, kHelp};
+  static const std::array kCommands = {kServe, kVersion, kHelp};
   return kCommands;
 }
 

@@ -64,6 +64,12 @@ Result<std::unique_ptr<Store>> open_store(std::string_view text) {
                                              ":\"; there are memory: and rocksdb:, or a directory");
 }
 
+std::optional<std::filesystem::path> directory_of(std::string_view text) {
+  Address address = parse(text);
+  if (address.scheme != "rocksdb" || address.place.empty()) return std::nullopt;
+  return std::move(address.place);
+}
+
 Result<Once> open(std::string_view address, std::string name_space) {
   Result<std::unique_ptr<Store>> store = open_store(address);
   if (!store) return std::unexpected(std::move(store.error()));

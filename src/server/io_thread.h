@@ -1,0 +1,54 @@
+// One thread that reads and writes: its connections are its own, so they need no locks.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <atomic>
+#include <unordered_map>
+#include <vector>
+
+#include "kernel/mutex.h"
+
+namespace once::server {
+
+class Session;
+
+class IoThread {
+ public:
+  IoThread();
+  ~IoThread();  // Ends every connection.
+
+  boost::asio::io_context& context() { return context_; }
+
+  // Runs `task` on this thread, soon. From any thread; what comes close together wakes the thread
+  // once.
+  void later(std::move_only_function<void()> task);
+
+  // On this thread only.
+  void add(const std::shared_ptr<Session>& session);
+  void remove(Session* session);
+  std::size_t count() const { return count_; }  // From any thread.
+  void finish_all();  // Each connection ends as soon as it owes no answer.
+
+ private:
+  void run_tasks();
+  void tick();
+  void arm();
+
+  boost::asio::io_context context_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  boost::asio::steady_timer timer_;
+  std::unordered_map<Session*, std::shared_ptr<Session>> sessions_;
+
+  std::atomic<std::size_t> count_ = 0;  // Of the sessions.
+
+  Mutex mutex_;
+  std::vector<std::move_only_function<void()>> tasks_ ONCE_GUARDED_BY(mutex_);
+
+  std::thread thread_;  // Last: it uses all of the above.
+};
+
+}  // namespace once::server

@@ -1,0 +1,92 @@
+#include "server/serve.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "once/open.h"
+#include "server/address_file.h"
+#include "server/server.h"
+
+namespace once::server {
+namespace {
+
+constexpr Duration kDrain = std::chrono::seconds(4);
+
+// Blocked in every thread from now on, to be waited for in one.
+sigset_t hold_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  (void)signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+void allow_many_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+bool is_loopback(const std::string& address) {
+  return address.starts_with("127.") || address.starts_with("[::1]") ||
+         address.starts_with("localhost:");
+}
+
+Result<void> check_listen(const ServeOptions& options) {
+  if (is_loopback(options.listen) || options.open_to_all) return {};
+  return failure(ErrorCode::invalid, "refusing to listen on " + options.listen +
+                                         " without tokens; see 'once help serve'");
+}
+
+std::string new_instance() {
+  std::array<char, 20> text{};
+  std::snprintf(text.data(), text.size(), "%016llx",
+                static_cast<unsigned long long>(system_entropy().random()));
+  return text.data();
+}
+
+void wait_for(const sigset_t& signals) {
+  int received = 0;
+  (void)sigwait(&signals, &received);
+}
+
+}  // namespace
+
+Result<void> serve(ServeOptions options, const std::function<void(const std::string&)>& ready) {
+  if (Result<void> ok = check_listen(options); !ok) return ok;
+  const sigset_t signals = hold_signals();
+  allow_many_descriptors();
+  Result<std::unique_ptr<Store>> store = open_store(options.store);
+  if (!store) return std::unexpected(std::move(store.error()));
+  options.service.instance = new_instance();
+  options.service.store = (*store)->describe();
+  options.settings.max_document_bytes =
+      std::max(options.settings.max_document_bytes, (*store)->limits().value_bytes);
+  api::Service service(options.service);
+  BatchingDriver driver(**store);
+  Responder responder(service, driver);
+  Server server(options.settings, responder);
+  const Result<std::string> url = server.listen(options.listen);
+  if (!url) return std::unexpected(url.error());
+  std::optional<AddressFile> file;
+  if (const auto directory = directory_of(options.store)) {
+    Result<AddressFile> written =
+        AddressFile::write(*directory, {*url, options.service.instance});
+    if (!written) return std::unexpected(std::move(written.error()));
+    file.emplace(std::move(*written));
+  }
+  ready("once: serving " + *url + " on " + (*store)->describe());
+  wait_for(signals);
+  server.drain(kDrain);
+  return {};
+}
+
+}  // namespace once::server

@@ -1,0 +1,279 @@
+#include "server/session.h"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "api/problem.h"
+#include "server/io_thread.h"
+#include "server/wire.h"
+
+namespace once::server {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using boost::system::error_code;
+using Instant = std::chrono::steady_clock::time_point;
+
+constexpr std::size_t kReadBytes = 16U << 10;
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+api::Response too_large(std::size_t limit) {
+  return api::problem(api::Code::too_large,
+                      "a body has at most " + std::to_string(limit) + " bytes");
+}
+
+api::Response refusal_of(const error_code& error, const Settings& settings) {
+  if (error == http::error::body_limit) return too_large(settings.max_body_bytes);
+  if (error == http::error::header_limit) {
+    return api::Problem(api::Code::too_large, "the header is too long").status(431).finish();
+  }
+  return api::problem(api::Code::invalid, "not HTTP/1.1: " + error.message());
+}
+
+class Connection final : public Session, public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(IoThread& thread, tcp::socket socket, Shared shared)
+      : thread_(thread), socket_(std::move(socket)), shared_(shared) {}
+
+  void start() override {
+    error_code ignored;
+    socket_.set_option(tcp::no_delay(true), ignored);
+    idle_since_ = std::chrono::steady_clock::now();
+    next_request();
+    read();
+  }
+
+  void finish() override {
+    finishing_ = true;
+    if (owed_.empty() && !writing_ && !in_request()) abort();
+  }
+
+  void abort() override {
+    error_code ignored;
+    socket_.shutdown(tcp::socket::shutdown_both, ignored);
+    socket_.close(ignored);
+    thread_.remove(this);
+  }
+
+  void end_if_late(Instant now) override {
+    if (now < deadline()) return;
+    if (writing_ || !in_request() || refused_) return abort();
+    refuse(api::Problem(api::Code::invalid, "the request took too long to arrive")
+               .status(408)
+               .finish());
+  }
+
+ private:
+  using Parser = http::request_parser<http::string_body>;
+
+  // An answer that is owed, or ready to be sent.
+  struct Owed {
+    std::uint64_t id = 0;
+    Framing framing;
+    bool ready = false;
+    std::string bytes;
+  };
+
+  // What is being worked on has bounds of its own.
+  Instant deadline() const {
+    if (writing_) return written_since_ + shared_.settings.send;
+    if (in_request()) return request_since_ + shared_.settings.receive;
+    return owed_.empty() ? idle_since_ + shared_.settings.idle : Instant::max();
+  }
+
+  bool in_request() const { return parser_ && (parser_->got_some() || in_.size() > 0); }
+
+  void next_request() {
+    parser_.emplace();
+    parser_->header_limit(static_cast<std::uint32_t>(shared_.settings.max_header_bytes));
+    parser_->body_limit(std::max(shared_.settings.max_body_bytes,
+                                 shared_.settings.max_document_bytes));
+    parser_->eager(false);
+    continued_ = false;
+  }
+
+  bool may_read() const {
+    return !reading_ && !refused_ && !ended_ && socket_.is_open() &&
+           owed_.size() < shared_.settings.max_pipelined &&
+           unsent_ < shared_.settings.max_output_bytes;
+  }
+
+  void read() {
+    if (!may_read()) return;
+    reading_ = true;
+    socket_.async_read_some(
+        in_.prepare(kReadBytes),
+        [self = shared_from_this()](const error_code& error, std::size_t count) {
+          self->reading_ = false;
+          self->on_read(error, count);
+        });
+  }
+
+  void on_read(const error_code& error, std::size_t count) {
+    if (!socket_.is_open()) return;
+    if (error) {
+      ended_ = true;  // The peer sends no more; it may still read what it is owed.
+      if (owed_.empty() && !writing_) abort();
+      return;
+    }
+    if (!in_request()) request_since_ = std::chrono::steady_clock::now();
+    in_.commit(count);
+    take_requests();
+    flush();
+    read();
+  }
+
+  // Every whole request that is there.
+  void take_requests() {
+    while (in_.size() > 0 && !refused_ && owed_.size() < shared_.settings.max_pipelined) {
+      error_code error;
+      in_.consume(parser_->put(in_.data(), error));
+      if (error == http::error::need_more) break;
+      if (error) return refuse(refusal_of(error, shared_.settings));
+      if (parser_->is_header_done() && !body_fits()) return;
+      if (parser_->is_done()) take_request();
+    }
+    if (parser_ && parser_->is_header_done() && !parser_->is_done()) invite_body();
+  }
+
+  std::size_t body_limit() const {
+    const bool document = parser_->get().target().starts_with("/v1/docs/");
+    return document ? shared_.settings.max_document_bytes : shared_.settings.max_body_bytes;
+  }
+
+  bool body_fits() {
+    const auto& request = parser_->get();
+    const std::uint64_t announced = parser_->content_length().value_or(0);
+    if (std::max<std::uint64_t>(announced, request.body().size()) <= body_limit()) return true;
+    refuse(too_large(body_limit()));
+    return false;
+  }
+
+  void invite_body() {
+    if (std::exchange(continued_, true)) return;
+    const auto expect = parser_->get().find(http::field::expect);
+    if (expect == parser_->get().end() || !owed_.empty()) return;
+    owe({.http_1_0 = false}).bytes = kContinue;
+    owed_.back().ready = true;
+  }
+
+  Owed& owe(Framing framing) {
+    owed_.push_back({++last_id_, framing, false, ""});
+    return owed_.back();
+  }
+
+  void take_request() {
+    http::request<http::string_body> message = parser_->release();
+    next_request();
+    if (in_.size() > 0) request_since_ = std::chrono::steady_clock::now();
+    const bool keep_alive = message.keep_alive() && !finishing_;
+    if (!keep_alive) refused_ = true;  // Nothing that follows is read.
+    const Framing framing{.head = message.method() == http::verb::head,
+                          .keep_alive = keep_alive,
+                          .http_1_0 = message.version() == 10};
+    answer(to_api(std::move(message)), owe(framing).id);
+  }
+
+  static api::Request to_api(http::request<http::string_body> message) {
+    api::Request request{std::string(message.method_string()), std::string(message.target()), {},
+                         std::move(message.body())};
+    for (const auto& field : message) {
+      request.headers.add(std::string(field.name_string()), std::string(field.value()));
+    }
+    return request;
+  }
+
+  void answer(const api::Request& request, std::uint64_t id) {
+    std::optional<api::Response> ready = shared_.responder.respond(
+        request, [self = shared_from_this(), id](api::Response response) {
+          self->thread_.later([self, id, response = std::move(response)] {
+            self->settle(id, response);
+            self->flush();
+          });
+        });
+    if (ready) settle(id, *ready);
+  }
+
+  void settle(std::uint64_t id, const api::Response& response) {
+    for (Owed& owed : owed_) {
+      if (owed.id != id) continue;
+      owed.bytes = encode(response, owed.framing, shared_.clock.now());
+      owed.ready = true;
+      unsent_ += owed.bytes.size();
+    }
+  }
+
+  // Answers what was no request, and reads no further.
+  void refuse(api::Response response) {
+    refused_ = true;
+    const std::uint64_t id = owe({.keep_alive = false}).id;
+    settle(id, response);
+    flush();
+  }
+
+  // Sends what is ready, up to the first answer that is not.
+  void flush() {
+    if (writing_ || !socket_.is_open()) return;
+    out_.clear();
+    while (!owed_.empty() && owed_.front().ready) {
+      out_ += owed_.front().bytes;
+      closing_ |= !owed_.front().framing.keep_alive;
+      owed_.pop_front();
+    }
+    if (out_.empty()) return;
+    writing_ = true;
+    written_since_ = std::chrono::steady_clock::now();
+    asio::async_write(socket_, asio::buffer(out_),
+                      [self = shared_from_this()](const error_code& error, std::size_t) {
+                        self->writing_ = false;
+                        self->on_written(error);
+                      });
+  }
+
+  void on_written(const error_code& error) {
+    if (!socket_.is_open()) return;
+    unsent_ -= std::min(unsent_, out_.size());
+    const bool done = owed_.empty() && (ended_ || (finishing_ && !in_request()));
+    if (error || closing_ || done) return abort();
+    idle_since_ = std::chrono::steady_clock::now();
+    take_requests();  // What was left in the buffer when too many were owed.
+    flush();
+    read();
+  }
+
+  IoThread& thread_;
+  tcp::socket socket_;
+  const Shared shared_;
+  boost::beast::flat_buffer in_;
+  std::optional<Parser> parser_;
+  std::deque<Owed> owed_;  // In the order of the requests.
+  std::string out_;        // Being sent.
+  std::size_t unsent_ = 0;
+  std::uint64_t last_id_ = 0;
+  Instant idle_since_;
+  Instant request_since_;
+  Instant written_since_;
+  bool reading_ = false;
+  bool writing_ = false;
+  bool continued_ = false;
+  bool refused_ = false;    // No further request is read.
+  bool ended_ = false;      // The peer sends no more.
+  bool closing_ = false;    // What is being sent is the last.
+  bool finishing_ = false;  // The server is.
+};
+
+}  // namespace
+
+std::shared_ptr<Session> Session::make(IoThread& thread, tcp::socket socket, Shared shared) {
+  return std::make_shared<Connection>(thread, std::move(socket), shared);
+}
+
+}  // namespace once::server

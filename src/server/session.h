@@ -1,0 +1,38 @@
+// One connection. Requests are read as they come, pipelined ones too, and answered in order. Lives on
+// its IoThread; everything but make() is called there.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <chrono>
+#include <memory>
+
+#include "server/responder.h"
+#include "server/settings.h"
+
+namespace once::server {
+
+class IoThread;
+
+// What the connections of a server share. Must outlive them.
+struct Shared {
+  const Settings& settings;
+  Responder& responder;
+  Clock& clock;
+};
+
+class Session {
+ public:
+  static std::shared_ptr<Session> make(IoThread& thread, boost::asio::ip::tcp::socket socket,
+                                       Shared shared);
+  virtual ~Session() = default;
+
+  virtual void start() = 0;
+
+  // Takes no further request, and ends once every answer is sent.
+  virtual void finish() = 0;
+
+  virtual void abort() = 0;  // At once.
+  virtual void end_if_late(std::chrono::steady_clock::time_point now) = 0;
+};
+
+}  // namespace once::server

@@ -1,0 +1,112 @@
+#include "server/wire.h"
+
+#include <array>
+#include <cstdio>
+
+namespace once::server {
+namespace {
+
+std::string_view reason_of(int status) {
+  switch (status) {
+    case 200: return "OK";
+    case 201: return "Created";
+    case 204: return "No Content";
+    case 304: return "Not Modified";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 408: return "Request Timeout";
+    case 409: return "Conflict";
+    case 412: return "Precondition Failed";
+    case 413: return "Content Too Large";
+    case 415: return "Unsupported Media Type";
+    case 422: return "Unprocessable Content";
+    case 428: return "Precondition Required";
+    case 431: return "Request Header Fields Too Large";
+    case 500: return "Internal Server Error";
+    case 501: return "Not Implemented";
+    case 502: return "Bad Gateway";
+    case 503: return "Service Unavailable";
+    default: return "Status";
+  }
+}
+
+// As HTTP wants it: Sun, 15 Nov 2026 09:30:00 GMT.
+std::string date_of(Time now) {
+  constexpr std::array kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr std::array kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                  "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const auto day = std::chrono::floor<std::chrono::days>(now);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(std::chrono::floor<std::chrono::seconds>(now - day));
+  std::array<char, 64> text{};
+  const int length = std::snprintf(
+      text.data(), text.size(), "%s, %02u %s %04d %02d:%02d:%02d GMT",
+      kDays[std::chrono::weekday(day).c_encoding()], unsigned(date.day()),
+      kMonths[unsigned(date.month()) - 1], int(date.year()), int(clock.hours().count()),
+      int(clock.minutes().count()), int(clock.seconds().count()));
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+// Formatted once a second for each thread.
+const std::string& cached_date(Time now) {
+  thread_local Time second;
+  thread_local std::string text;
+  const Time this_second = std::chrono::floor<std::chrono::seconds>(now);
+  if (text.empty() || this_second != second) {
+    second = this_second;
+    text = date_of(now);
+  }
+  return text;
+}
+
+void start(std::string& out, int status, Time now) {
+  out += "HTTP/1.1 ";
+  out += std::to_string(status);
+  out += ' ';
+  out += reason_of(status);
+  out += "\r\nDate: ";
+  out += cached_date(now);
+  out += "\r\n";
+}
+
+}  // namespace
+
+std::string encode(const api::Response& response, const Framing& framing, Time now) {
+  std::string out;
+  out.reserve(256 + response.body.size());
+  start(out, response.status, now);
+  for (const auto& [name, value] : response.headers.fields()) {
+    out += name;
+    out += ": ";
+    out += value;
+    out += "\r\n";
+  }
+  const bool bodiless = response.status == 204 || response.status == 304;
+  if (!bodiless) {
+    out += "Content-Length: ";
+    out += std::to_string(response.body.size());
+    out += "\r\n";
+  }
+  if (!framing.keep_alive) {
+    out += "Connection: close\r\n";
+  } else if (framing.http_1_0) {
+    out += "Connection: keep-alive\r\n";
+  }
+  out += "\r\n";
+  if (!bodiless && !framing.head) out += response.body;
+  return out;
+}
+
+std::string encode_stream_head(std::string_view content_type, Time now) {
+  std::string out;
+  start(out, 200, now);
+  out += "Content-Type: ";
+  out += content_type;
+  out += "\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n";
+  return out;
+}
+
+}  // namespace once::server
