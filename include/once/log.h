@@ -32,6 +32,8 @@ enum class LogStrategy : std::uint8_t { conditional, transaction, reserve };
 struct LogEvent {
   Bytes data;
   std::optional<Time> time;  // The caller's own; otherwise when it was appended.
+
+  friend bool operator==(const LogEvent&, const LogEvent&) = default;
 };
 
 struct AppendRequest {

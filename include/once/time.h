@@ -16,7 +16,7 @@ inline constexpr Time kNever = Time::max();
 
 // `now + length`, or kNever where that would overflow.
 constexpr Time later(Time now, Duration length) {
-  return length > kNever - now ? kNever : now + length;
+  return length > Duration::zero() && now > kNever - length ? kNever : now + length;
 }
 
 // Safe to share between threads.

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint8_t kFormat = 1;
 constexpr std::uint8_t kFormatWithReceipt = 2;
+constexpr auto kLastState = static_cast<std::uint64_t>(ClaimRecord::State::failed);
 
 void write_fields(RecordWriter& out, const ClaimRecord& record) {
   out.number(static_cast<std::uint64_t>(record.state));
@@ -29,7 +30,7 @@ void write_fields(RecordWriter& out, const ClaimRecord& record) {
 
 ClaimRecord read_fields(RecordReader& in) {
   ClaimRecord record;
-  record.state = static_cast<ClaimRecord::State>(in.number());
+  record.state = static_cast<ClaimRecord::State>(in.number(kLastState));
   record.fence = static_cast<std::int64_t>(in.number());
   record.attempt = static_cast<std::int64_t>(in.number());
   record.nonce = in.number();
@@ -46,8 +47,7 @@ ClaimRecord read_fields(RecordReader& in) {
 }
 
 bool sensible(const ClaimRecord& record) {
-  return record.state <= ClaimRecord::State::failed && record.fence >= 0 && record.attempt >= 0 &&
-         record.ttl.count() >= 0;
+  return record.fence >= 0 && record.attempt >= 0 && record.ttl.count() >= 0;
 }
 
 }  // namespace
@@ -66,8 +66,9 @@ Result<ClaimRecord> decode_claim(const Value& value) {
   Result<RecordReader> in = RecordReader::open(*bytes, RecordKind::claim, kFormatWithReceipt);
   if (!in) return std::unexpected(std::move(in.error()));
   ClaimRecord record = read_fields(*in);
-  if (in->format() == kFormatWithReceipt) record.receipt = in->bytes();
-  if (!in->sound() || !sensible(record)) {
+  const bool receipt = in->format() == kFormatWithReceipt;
+  if (receipt) record.receipt = in->bytes();
+  if (!in->sound() || !sensible(record) || receipt == record.receipt.empty()) {
     return failure(ErrorCode::corrupt, "a claim's record does not parse");
   }
   return record;

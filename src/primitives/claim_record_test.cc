@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "primitives/record.h"
+
 namespace once::claims {
 namespace {
 
@@ -37,6 +39,23 @@ TEST(ClaimRecord, EveryFlippedBitAndEveryCutIsCorrupt) {
     EXPECT_EQ(decode_claim(sound.substr(0, length)).error().code, ErrorCode::corrupt);
   }
   EXPECT_EQ(decode_claim(std::int64_t{5}).error().code, ErrorCode::corrupt);
+}
+
+// Its low byte says busy.
+TEST(ClaimRecord, AStateBeyondItsRangeIsNotReadAsAnother) {
+  RecordWriter out(RecordKind::claim, 1);
+  out.number(257);
+  for (int i = 0; i < 7; ++i) out.number(0);
+  for (int i = 0; i < 4; ++i) out.time(Time{});
+  out.bytes("");
+  EXPECT_EQ(decode_claim(out.finish()).error().code, ErrorCode::corrupt);
+}
+
+TEST(ClaimRecord, AnOutcomeOfAnyTimeHasAnExpiry) {
+  ClaimRecord record = full_record();
+  record.state = ClaimRecord::State::done;
+  record.kept_until = Time(Duration::min());
+  EXPECT_GT(expiry_of(record, Time{}), record.kept_until);
 }
 
 TEST(ClaimRecord, ATicketComesBackAndNothingElsePassesForOne) {

@@ -55,17 +55,14 @@ Result<DocumentRecord> decode_document(const std::optional<Item>& item) {
   if (!bytes) return std::unexpected(bytes.error());
   Result<RecordReader> in = RecordReader::open(**bytes, RecordKind::document, kFormat);
   if (!in) return std::unexpected(std::move(in.error()));
-  const auto bad = failure(ErrorCode::corrupt, "a document's record does not parse");
   DocumentRecord record;
-  const std::uint64_t state = in->number();
-  record.exists = state == 1;
+  record.exists = in->number(1) == 1;
   record.stamp = {in->number()};
   record.content.type = in->bytes();
   record.content.bytes = in->bytes();
-  const std::uint64_t count = in->number();
-  if (state > 1 || count > kMaxIdsInItem) return bad;
+  const std::uint64_t count = in->number(kMaxIdsInItem);
   for (std::uint64_t i = 0; i < count; ++i) record.made.push_back(read_change(*in));
-  if (!in->sound()) return bad;
+  if (!in->sound()) return failure(ErrorCode::corrupt, "a document's record does not parse");
   return record;
 }
 
@@ -115,12 +112,9 @@ std::string etag_of(Version version) {
 
 std::optional<Version> version_of(std::string_view etag) {
   Version version;
-  const std::string text(etag);
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, version.number, 16);
-  if (etag.size() != kEtagDigits || stop != end || error != std::errc{} || !version) {
-    return std::nullopt;
-  }
+  std::from_chars(etag.data(), etag.data() + etag.size(), version.number, 16);
+  // As etag_of() spells it: no other text stands for the same version.
+  if (!version || etag != etag_of(version)) return std::nullopt;
   return version;
 }
 

@@ -206,7 +206,14 @@ TEST(DocumentRecords, ComeBackAsTheyWereAndBadOnesAreCorrupt) {
     bytes[i] ^= 1;
   }
   EXPECT_EQ(decode_document(Item{std::int64_t{1}, {7}, kNever}).error().code, ErrorCode::corrupt);
+}
+
+TEST(DocumentRecords, AnEtagHasOneSpelling) {
   EXPECT_EQ(version_of(etag_of({0xfedcba9876543210U})), Version{0xfedcba9876543210U});
+  EXPECT_EQ(version_of("00000000000000ab"), Version{0xab});
+  EXPECT_EQ(version_of("00000000000000AB"), std::nullopt);
+  EXPECT_EQ(version_of("0x000000000000ab"), std::nullopt);
+  EXPECT_EQ(version_of("000000000000000ab"), std::nullopt);
 }
 
 }  // namespace

@@ -35,9 +35,9 @@ Made made_before(const Work& work, const Receipt& receipt) {
   return made;
 }
 
-Result<std::optional<Outcome>> verdict_of(const Work& work, const Bytes& bytes,
+Result<std::optional<Outcome>> verdict_of(const Work& work, const Value& value,
                                           Refused::Part part) {
-  const Result<Receipt> receipt = decode_receipt(bytes);
+  const Result<Receipt> receipt = decode_receipt(value);
   if (!receipt) return std::unexpected(receipt.error());
   if (receipt->hash != work.hash) return refused(part, Mismatch{});
   return made_before(work, *receipt);
@@ -224,9 +224,7 @@ std::vector<Key> keys_to_see(const Work& work, Arithmetic arithmetic) {
 Result<std::optional<Outcome>> verdict(const Work& work, const Sight& sight) {
   if (work.id_key) {
     if (const std::optional<Item>& standing = seen_at(sight, *work.id_key)) {
-      const Bytes* bytes = std::get_if<Bytes>(&standing->value);
-      if (bytes == nullptr) return failure(ErrorCode::corrupt, "a commit's id holds a number");
-      return verdict_of(work, *bytes, Refused::Part::id);
+      return verdict_of(work, standing->value, Refused::Part::id);
     }
   }
   if (!work.ticket) return std::nullopt;

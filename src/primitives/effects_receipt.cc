@@ -23,20 +23,22 @@ Bytes encode(const Receipt& receipt) {
   return out.finish();
 }
 
-Result<Receipt> decode_receipt(const Bytes& bytes) {
-  Result<RecordReader> in = RecordReader::open(bytes, RecordKind::receipt, kFormat);
+Result<Receipt> decode_receipt(const Value& value) {
+  const Bytes* bytes = std::get_if<Bytes>(&value);
+  if (bytes == nullptr) return failure(ErrorCode::corrupt, "a commit's id holds a number");
+  Result<RecordReader> in = RecordReader::open(*bytes, RecordKind::receipt, kFormat);
   if (!in) return std::unexpected(std::move(in.error()));
   Receipt receipt;
   receipt.hash = in->bytes();
   receipt.call = in->number();
   receipt.version = {in->number()};
-  const std::uint64_t count = in->number();
-  for (std::uint64_t i = 0; i < count && i < kMaxEffects; ++i) {
+  const std::uint64_t count = in->number(kMaxEffects);
+  for (std::uint64_t i = 0; i < count; ++i) {
     const auto first = static_cast<std::int64_t>(in->number());
     const auto last = static_cast<std::int64_t>(in->number());
     receipt.appended.push_back({first, last, true});
   }
-  if (!in->sound() || count > kMaxEffects) {
+  if (!in->sound()) {
     return failure(ErrorCode::corrupt, "a receipt does not parse");
   }
   return receipt;

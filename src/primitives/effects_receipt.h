@@ -18,6 +18,6 @@ struct Receipt {
 };
 
 Bytes encode(const Receipt& receipt);
-Result<Receipt> decode_receipt(const Bytes& bytes);
+Result<Receipt> decode_receipt(const Value& value);
 
 }  // namespace once::effects

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint8_t kFormat = 1;
 constexpr std::size_t kHashBytes = 16;
+constexpr auto kLastState = static_cast<std::uint64_t>(LogRecord::State::blank);
 
 void write_events(RecordWriter& out, const std::vector<LogEvent>& events) {
   for (const LogEvent& event : events) {
@@ -20,7 +21,7 @@ void write_events(RecordWriter& out, const std::vector<LogEvent>& events) {
 
 LogEvent read_event(RecordReader& in) {
   LogEvent event;
-  if (in.number() != 0) event.time = in.time();
+  if (in.number(1) != 0) event.time = in.time();
   event.data = in.bytes();
   return event;
 }
@@ -32,8 +33,8 @@ Result<const Bytes*> bytes_of(const Value& value) {
 }
 
 bool sensible(const LogRecord& record) {
-  return record.state <= LogRecord::State::blank && record.count >= 1 &&
-         record.count <= static_cast<std::int64_t>(kMaxBatchEvents);
+  const auto most = record.state == LogRecord::State::blank ? 1 : kMaxBatchEvents;
+  return record.count >= 1 && record.count <= static_cast<std::int64_t>(most);
 }
 
 }  // namespace
@@ -55,7 +56,7 @@ Result<LogRecord> decode_log(const Value& value) {
   Result<RecordReader> in = RecordReader::open(**bytes, RecordKind::log_batch, kFormat);
   if (!in) return std::unexpected(std::move(in.error()));
   LogRecord record;
-  record.state = static_cast<LogRecord::State>(in->number());
+  record.state = static_cast<LogRecord::State>(in->number(kLastState));
   record.count = static_cast<std::int64_t>(in->number());
   record.batch = in->bytes();
   record.appended = in->time();

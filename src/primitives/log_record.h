@@ -21,6 +21,8 @@ struct LogRecord {
   Time appended;
   Time expires = kNever;  // Of the events. The item itself never expires.
   std::vector<LogEvent> events;
+
+  friend bool operator==(const LogRecord&, const LogRecord&) = default;
 };
 
 Bytes encode(const LogRecord& record);
@@ -31,6 +33,8 @@ struct BatchId {
   std::int64_t at = 0;
   std::int64_t count = 0;
   Bytes hash;  // Of the events, as the caller gave them.
+
+  friend bool operator==(const BatchId&, const BatchId&) = default;
 };
 
 Bytes encode(const BatchId& id);

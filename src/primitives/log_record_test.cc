@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "primitives/record.h"
+
 namespace once::logs {
 namespace {
 
@@ -42,6 +44,31 @@ TEST(LogRecord, ACountThatCannotBeIsCorrupt) {
     record.count = count;
     EXPECT_EQ(decode_log(encode(record)).error().code, ErrorCode::corrupt) << count;
   }
+}
+
+TEST(LogRecord, AVoidOfSeveralIndexesIsCorrupt) {
+  LogRecord record{.state = LogRecord::State::blank, .count = 1};
+  EXPECT_EQ(decode_log(encode(record)).value(), record);
+  record.count = 2;
+  EXPECT_EQ(decode_log(encode(record)).error().code, ErrorCode::corrupt);
+}
+
+TEST(LogRecord, AStateOrAFlagBeyondItsRangeIsNotReadAsAnother) {
+  const auto fields = [](std::uint64_t state, std::uint64_t has_time) {
+    RecordWriter out(RecordKind::log_batch, 1);
+    out.number(state);
+    out.number(1);
+    out.bytes("");
+    out.time(Time{});
+    out.time(kNever);
+    out.number(has_time);
+    if (has_time != 0) out.time(Time{});
+    out.bytes("data");
+    return out.finish();
+  };
+  EXPECT_TRUE(decode_log(fields(0, 1)).has_value());
+  EXPECT_EQ(decode_log(fields(256, 1)).error().code, ErrorCode::corrupt);
+  EXPECT_EQ(decode_log(fields(0, 2)).error().code, ErrorCode::corrupt);
 }
 
 TEST(LogRecord, ABatchIdComesBackAsItWas) {

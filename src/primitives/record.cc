@@ -57,19 +57,24 @@ Result<RecordReader> RecordReader::open(std::string_view record, RecordKind kind
     return failure(ErrorCode::corrupt, "record is of another kind");
   }
   const auto format = static_cast<std::uint8_t>(content[1]);
+  if (format == 0) return failure(ErrorCode::corrupt, "record has no format");
   if (format > newest) {
     return failure(ErrorCode::unsupported, "record was written by a newer version of Once");
   }
   return RecordReader(content.substr(kHead), format);
 }
 
-std::uint64_t RecordReader::number() {
+std::uint64_t RecordReader::number(std::uint64_t most) {
   std::uint64_t value = 0;
   for (int shift = 0; shift < 64 && !left_.empty(); shift += 7) {
     const auto byte = static_cast<std::uint8_t>(left_.front());
     left_.remove_prefix(1);
     value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return value;
+    if (byte >= 0x80) continue;
+    const bool shortest = byte != 0 || shift == 0;
+    const bool fits = byte == 1 || shift < 63;
+    if (shortest && fits && value <= most) return value;
+    break;
   }
   sound_ = false;
   return 0;

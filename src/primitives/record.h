@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -44,14 +45,16 @@ class RecordWriter {
 };
 
 // Reads the fields in the order in which they were written. A record that fails its checks, is of
-// another kind or of a newer format is refused by open(); reading past the end or into nonsense
-// turns sound() false and gives zeros, so that a caller checks once, at the end.
+// another kind or of a newer format is refused by open(); reading past the end or into nonsense,
+// such as a number that is not in its shortest form, turns sound() false and gives zeros, so that a
+// caller checks once, at the end. A sound record has one form: the same fields give its bytes
+// again.
 class RecordReader {
  public:
   static Result<RecordReader> open(std::string_view record, RecordKind kind, std::uint8_t newest);
 
   std::uint8_t format() const { return format_; }
-  std::uint64_t number();
+  std::uint64_t number(std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
   Time time();
   Bytes bytes();
 

@@ -10,6 +10,7 @@ namespace once::tallies {
 namespace {
 
 constexpr std::uint8_t kFormat = 1;
+constexpr auto kLastWindow = static_cast<std::uint64_t>(TallyWindow::day);
 
 std::unexpected<Error> corrupt(const std::string& what) {
   return failure(ErrorCode::corrupt, "a tally's " + what + " does not parse");
@@ -44,9 +45,8 @@ Result<TallyMeta> decode_meta(const Value& value) {
   if (!in) return std::unexpected(std::move(in.error()));
   TallyMeta meta;
   meta.monoid = in->bytes();
-  const std::uint64_t window = in->number();
-  meta.window = static_cast<TallyWindow>(window);
-  if (!in->sound() || window > static_cast<std::uint64_t>(TallyWindow::day)) return corrupt("meta");
+  meta.window = static_cast<TallyWindow>(in->number(kLastWindow));
+  if (!in->sound()) return corrupt("meta");
   return meta;
 }
 
@@ -95,10 +95,10 @@ Result<TallyBucket> decode_bucket(const Item& item, TallyKind kind, const Monoid
   if (!in) return std::unexpected(std::move(in.error()));
   bucket.state = in->bytes();
   bucket.until = in->time();
-  const std::uint64_t ids = in->number();
-  if (ids > kMaxInnerIds) return corrupt("bucket");
+  const std::uint64_t ids = in->number(kMaxInnerIds);
   for (std::uint64_t i = 0; i < ids; ++i) bucket.ids.push_back(read_id(*in));
-  if (!in->sound()) return corrupt("bucket");
+  const bool one_form = ids > 0 || !is_native(kind);  // Otherwise it would be an integer.
+  if (!in->sound() || !one_form) return corrupt("bucket");
   if (!monoid.validate(bucket.state)) return corrupt("state");
   return bucket;
 }

@@ -24,6 +24,8 @@ struct TallyMarker {
   Bytes input_hash;
   std::int64_t bucket = 0;
   Time kept_until;
+
+  friend bool operator==(const TallyMarker&, const TallyMarker&) = default;
 };
 
 // An id inside a bucket, on stores that allow one write a commit (H19).
@@ -32,12 +34,16 @@ struct InnerId {
   Bytes input_hash;
   std::uint64_t nonce = 0;  // Of the call that merged it.
   Time kept_until;
+
+  friend bool operator==(const InnerId&, const InnerId&) = default;
 };
 
 struct TallyBucket {
   Bytes state;
   Time until = kNever;  // From then on the state counts as the identity; the ids outlive it.
   std::vector<InnerId> ids;
+
+  friend bool operator==(const TallyBucket&, const TallyBucket&) = default;
 };
 
 Bytes encode(const TallyMeta& meta);
