@@ -68,15 +68,18 @@ void check_refusal(const Order& order, const std::optional<Item>& standing, Erro
   if (!sound) require(code == ErrorCode::corrupt || code == ErrorCode::unsupported);
 }
 
-// Once more on its own result: the id keeps it out, or it is merged again.
+// Once more on its own result: the id keeps it out, or it is merged again, which changes nothing
+// if the kind says so.
 void check_again(const Order& order, const Item& after) {
   Verdict verdict = Verdict::merged;
   const Result<Edit> edit = order.change(verdict).apply(after);
-  if (!order.ids_inside) {
+  if (order.ids_inside) {
+    require(edit && std::holds_alternative<Keep>(*edit) && verdict == Verdict::landed);
+  } else if (order.monoid->idempotent()) {
+    require(edit && std::get<Replace>(*edit).value == after.value);
+  } else {
     require(!edit || std::holds_alternative<Replace>(*edit));
-    return;
   }
-  require(edit && std::holds_alternative<Keep>(*edit) && verdict == Verdict::landed);
 }
 
 void check_merge(const Order& order, const std::optional<Item>& standing) {

@@ -32,6 +32,10 @@ class Monoid {
 
   // Of two valid states. `invalid` where there is no result (an overflow): nothing is changed then.
   virtual Result<Bytes> merge(std::string_view a, std::string_view b) const = 0;
+
+  // Whether a state merged again changes nothing, as with a maximum or a union: merge(merge(a, b),
+  // b) is merge(a, b). Then a merge whose reply was lost is sent again, id or not.
+  virtual bool idempotent() const { return false; }
 };
 
 }  // namespace once

@@ -3,7 +3,9 @@
 // one for each minute, hour or day. Its kind and window are fixed by its first merge.
 //
 // A merge under an id takes effect once however often it is sent, within the id's ttl. One without
-// is sent once: `unknown` then means that nobody can tell. Time is the store's.
+// is sent once: `unknown` then means that nobody can tell. Where merging again changes nothing
+// (max, min, distinct, bloom, and a monoid that says so) it is sent until it is known to be merged,
+// and `unknown` means that the time for it is over. Time is the store's.
 #pragma once
 
 #include <cstdint>

@@ -39,6 +39,10 @@ Plan<std::optional<TallyValue>> value_now(const Order* order) {
   co_return standing ? order->value_in(*standing) : std::nullopt;
 }
 
+std::unexpected<Error> doubt() {
+  return failure(ErrorCode::unknown, "an earlier try may still take effect");
+}
+
 // How one try at a merge ended, if not with an error.
 struct Tried {
   bool merged = false;
@@ -79,19 +83,27 @@ Plan<TallyOutcome> merged(const Order* order, std::optional<TallyValue> value, b
   co_return Tallied{replayed, std::move(value)};
 }
 
-// Without an id: what may have been written is never sent again.
-Plan<TallyOutcome> merge_unnamed(const Order* order) {
+// Without an id: what may have been written is sent again only if a repeat changes nothing.
+Plan<TallyOutcome> merge_unnamed(Order* order) {
   const std::vector<Write> unmarked;
-  if (is_native(order->kind())) {
-    Result<Tried> tried = co_await attempt(try_native(order, unmarked));
-    if (tried) co_return co_await merged(order, std::move(tried->value), false);
-    // Invalid is an overflow, or a bucket that holds ids beside its number.
-    if (tried.error().code != ErrorCode::invalid) co_return std::unexpected(tried.error());
-  }
+  bool native = is_native(order->kind());
+  bool unsure = false;
   for (int retry = 0;; ++retry) {
-    Tried tried = co_await try_change(order, unmarked);
-    if (tried.merged) co_return co_await merged(order, std::move(tried.value), false);
+    Plan<Tried> plan = native ? try_native(order, unmarked) : try_change(order, unmarked);
+    Result<Tried> tried = co_await attempt(std::move(plan));
+    if (tried && tried->merged) co_return co_await merged(order, std::move(tried->value), false);
+    if (!tried) {
+      const ErrorCode code = tried.error().code;
+      if (native && code == ErrorCode::invalid) {
+        native = false;  // It overflows, or the bucket holds ids beside its number.
+        continue;
+      }
+      unsure = unsure || (code == ErrorCode::unknown && order->monoid->idempotent());
+      if (!unsure) co_return std::unexpected(tried.error());
+      if (code != ErrorCode::unknown && code != ErrorCode::unavailable) co_return doubt();
+    }
     co_await back_off(retry);
+    order->now = co_await store_now();  // A bucket is kept from the change that is stored.
   }
 }
 
@@ -130,9 +142,7 @@ Plan<TallyOutcome> merge_marked(Order* order) {
       if (read) standing = std::move(*read);
     }
     if (standing) co_return co_await answer_by_marker(order, marker.version, std::move(*standing));
-    if (!tried && tried.error().code == ErrorCode::invalid) {
-      co_return failure(ErrorCode::unknown, "an earlier try may still take effect");
-    }
+    if (!tried && tried.error().code == ErrorCode::invalid) co_return doubt();
   }
 }
 

@@ -53,6 +53,7 @@ class ExtremeMonoid final : public Monoid {
     const std::int64_t other = integer_in(b);
     return integer(kind_ == TallyKind::max ? std::max(one, other) : std::min(one, other));
   }
+  bool idempotent() const override { return true; }
 
  private:
   const TallyKind kind_;
@@ -97,6 +98,7 @@ class SketchMonoid final : public Monoid {
     }
     return into->encode();
   }
+  bool idempotent() const override { return Sketch::kIdempotent; }
 
  private:
   const std::string name_;

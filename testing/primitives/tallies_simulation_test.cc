@@ -1,7 +1,9 @@
 // Tallies under crashes, lost replies, late landings and clocks that disagree.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 
 #include "once/tallies.h"
 #include "testing/simulator/hunt.h"
@@ -186,6 +188,74 @@ TEST(TalliesSimulation, WithoutIdsNothingIsLostAndNothingSentTwice) {
       expect_holds(500, [=](Simulation& simulation) { return judge_unnamed(simulation, kind); },
                    {.writes_per_commit = limit});
     }
+  }
+}
+
+// --- Without ids, where a repeat changes nothing: a lost reply is never the answer. ---
+
+struct Gathered {
+  std::set<std::int64_t> started;
+  std::set<std::int64_t> acknowledged;
+  bool unknown = false;
+};
+
+TallyInput input_of(TallyKind kind, std::int64_t number) {
+  if (kind == TallyKind::max || kind == TallyKind::min) return number;
+  return std::vector<CountedItem>{{std::to_string(number)}};
+}
+
+Plan<std::monostate> gather_unnamed(TallyShape shape, int client, Gathered& gathered) {
+  for (int event = 0; event < kEvents; ++event) {
+    // Neither ascending nor descending.
+    const std::int64_t number = (event * 3 % kEvents - 2) * kClients + client;
+    gathered.started.insert(number);
+    TallyRequest request{.shape = shape, .input = input_of(shape.kind, number), .id = ""};
+    const Result<TallyOutcome> outcome =
+        co_await attempt(tallies::merge(key_of("t"), std::move(request)));
+    if (outcome) gathered.acknowledged.insert(number);
+    if (!outcome && outcome.error().code == ErrorCode::unknown) gathered.unknown = true;
+  }
+  co_return std::monostate{};
+}
+
+// All that was acknowledged is in, and nothing that was not sent.
+bool fits(const Gathered& gathered, const TallyReading& reading) {
+  const auto number = [&] { return std::get<std::int64_t>(reading.value); };
+  const auto& started = gathered.started;
+  const auto& acknowledged = gathered.acknowledged;
+  switch (reading.kind) {
+    case TallyKind::max: return started.contains(number()) && number() >= *acknowledged.rbegin();
+    case TallyKind::min: return started.contains(number()) && number() <= *acknowledged.begin();
+    case TallyKind::distinct:
+      return number() >= std::ssize(acknowledged) && number() <= std::ssize(started);
+    default:
+      return std::ranges::all_of(acknowledged, [&](std::int64_t sent) {
+        return std::get<BloomAnswer>(reading.value).may_contain(std::to_string(sent));
+      });
+  }
+}
+
+std::string judge_idempotent(Simulation& simulation, const TallyShape& shape) {
+  Gathered gathered;
+  for (int client = 0; client < kClients; ++client) {
+    simulation.add_client("c" + std::to_string(client),
+                          [&, client] { return gather_unnamed(shape, client, gathered); });
+  }
+  if (!simulation.run()) return "never ends";
+  if (gathered.unknown) return "a lost reply was not found out";
+  if (gathered.acknowledged.empty()) return "";
+  const auto reading = reading_of(simulation, "t");
+  if (!reading) return "there is no tally";
+  return fits(gathered, *reading) ? "" : "the tally is not exact";
+}
+
+TEST(TalliesSimulation, H7_LostRepliesAreFoundOutWithoutIdsWhereARepeatChangesNothing) {
+  using enum TallyKind;
+  for (const TallyKind kind : {max, min, distinct, bloom}) {
+    const TallyShape shape{.kind = kind, .capacity = 100};
+    const auto judged = [&](Simulation& simulation) { return judge_idempotent(simulation, shape); };
+    expect_holds(1'000, judged);
+    expect_holds(1'000, judged, kSingleWrite);
   }
 }
 

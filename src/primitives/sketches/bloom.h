@@ -37,6 +37,8 @@ inline constexpr std::size_t kMaxBloomBytes = 16U << 20;
 
 class Bloom {
  public:
+  static constexpr bool kIdempotent = true;  // Merging what was merged before changes nothing.
+
   // `invalid` unless capacity is at least 1, the rate from 1e-9 to 0.5, and the filter no larger
   // than kMaxBloomBytes.
   static Result<Bloom> make(BloomShape shape);

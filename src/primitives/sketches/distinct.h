@@ -33,6 +33,8 @@ inline constexpr unsigned kMaxPrecision = 18;
 
 class Distinct {
  public:
+  static constexpr bool kIdempotent = true;  // Merging what was merged before changes nothing.
+
   // `precision` is kMinPrecision to kMaxPrecision.
   explicit Distinct(unsigned precision = 14) : precision_(precision) {}
 

@@ -40,6 +40,8 @@ struct Heavy {
 
 class Top {
  public:
+  static constexpr bool kIdempotent = false;  // Merging what was merged before changes nothing.
+
   // `counters` is 1 to kMaxCounters.
   explicit Top(std::size_t counters = 256) : counters_(counters) {}
 
