@@ -134,7 +134,9 @@ RunResult Running::end_recorded(const effects::Outcome& outcome, const Effects& 
   if (refused.part == effects::Refused::Part::claim) return std::unexpected(fenced());
   const Error error{ErrorCode::invalid, "a condition of the effects did not hold"};
   release(error.message, Release::retryable);
-  return std::unexpected(NotRun{NotRun::Why::refused, error, {}, refused});
+  std::unexpected<NotRun> not_run(NotRun{NotRun::Why::refused, error, {}, {}});
+  not_run.error().refused.emplace(refused);
+  return not_run;
 }
 
 }  // namespace once

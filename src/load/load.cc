@@ -1,0 +1,231 @@
+#include "load/load.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "once/entropy.h"
+
+namespace once::load {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::nanoseconds;
+
+constexpr auto kProgressEvery = std::chrono::milliseconds(250);
+
+// Latencies by the leading bits: 32 steps for each power of two, so within 3 %.
+class Histogram {
+ public:
+  void add(nanoseconds latency) {
+    ++counts_[slot(static_cast<std::uint64_t>(latency.count()))];
+    ++total_;
+    slowest_ = std::max(slowest_, latency);
+  }
+  nanoseconds at(double share) const {
+    const auto wanted = static_cast<std::uint64_t>(share * static_cast<double>(total_));
+    std::uint64_t passed = 0;
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      passed += counts_[i];
+      if (passed > wanted) return nanoseconds(static_cast<std::int64_t>(value(i)));
+    }
+    return slowest_;
+  }
+  nanoseconds slowest() const { return slowest_; }
+
+ private:
+  static constexpr unsigned kBits = 5;
+
+  static std::size_t slot(std::uint64_t value) {
+    if (value < (1U << kBits)) return value;
+    const auto power = static_cast<unsigned>(std::bit_width(value)) - 1 - kBits;
+    return ((power + 1) << kBits) + (value >> power) - (1U << kBits);
+  }
+  static std::uint64_t value(std::size_t slot) {
+    if (slot < (1U << kBits)) return slot;
+    const std::size_t power = (slot >> kBits) - 1;
+    return ((slot & ((1U << kBits) - 1)) + (1U << kBits)) << power;
+  }
+
+  std::array<std::uint64_t, 60U << kBits> counts_ = {};
+  std::uint64_t total_ = 0;
+  nanoseconds slowest_{0};
+};
+
+class Socket {
+ public:
+  explicit Socket(int fd) : fd_(fd) {}
+  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  ~Socket() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Result<Socket> connect_to(const LoadOptions& options) {
+  Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(options.port);
+  const bool known = ::inet_pton(AF_INET, options.host.c_str(), &address.sin_addr) == 1;
+  if (!known || socket.fd() < 0 ||
+      ::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return failure(ErrorCode::unavailable, "no server at " + options.host + ":" +
+                                               std::to_string(options.port) + ": " +
+                                               std::strerror(errno));
+  }
+  const int on = 1;
+  ::setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return socket;
+}
+
+// The length of the whole answer at the front of `text`, or 0 if it is not all there yet.
+std::size_t whole_answer(std::string_view text) {
+  const std::size_t head = text.find("\r\n\r\n");
+  if (head == std::string_view::npos) return 0;
+  constexpr std::string_view kLength = "Content-Length: ";
+  std::size_t body = 0;
+  const std::size_t at = text.find(kLength);
+  if (at < head) {
+    const std::string_view digits = text.substr(at + kLength.size());
+    std::from_chars(digits.data(), digits.data() + digits.size(), body);
+  }
+  const std::size_t length = head + 4 + body;
+  return text.size() >= length ? length : 0;
+}
+
+// One client: sends a request, waits for its answer, sends the next.
+class Client {
+ public:
+  Client(Socket socket, const LoadOptions& options, const std::string& run, unsigned number)
+      : socket_(std::move(socket)), options_(options), run_(run), number_(number) {}
+
+  int fd() const { return socket_.fd(); }
+
+  Result<void> send_next() {
+    const std::string request = request_of(options_, run_, number_, sent_++);
+    sent_at_ = Clock::now();
+    // A request is small next to a socket's buffer: it goes out whole or the peer is gone.
+    const auto written = ::send(fd(), request.data(), request.size(), MSG_NOSIGNAL);
+    if (written == static_cast<ssize_t>(request.size())) return {};
+    return failure(ErrorCode::unavailable, "the server hung up");
+  }
+
+  // Whether an answer is whole now; then its status is known.
+  Result<bool> receive() {
+    std::array<char, 64U << 10> some;
+    const auto count = ::recv(fd(), some.data(), some.size(), 0);
+    if (count <= 0) return failure(ErrorCode::unavailable, "the server hung up");
+    in_.append(some.data(), static_cast<std::size_t>(count));
+    const std::size_t length = whole_answer(in_);
+    if (length == 0) return false;
+    succeeded_ = in_.size() > 9 && in_[9] == '2';
+    in_.erase(0, length);
+    return true;
+  }
+
+  bool succeeded() const { return succeeded_; }
+  nanoseconds latency() const { return Clock::now() - sent_at_; }
+
+ private:
+  Socket socket_;
+  const LoadOptions& options_;
+  const std::string& run_;
+  const unsigned number_;
+  std::uint64_t sent_ = 0;
+  Clock::time_point sent_at_;
+  std::string in_;
+  bool succeeded_ = false;
+};
+
+class Drive {
+ public:
+  explicit Drive(const LoadOptions& options) : options_(options), poll_(::epoll_create1(0)) {}
+
+  Result<void> start() {
+    run_ = "bench-" + std::to_string(system_entropy().random() % 1'000'000'000);
+    for (unsigned i = 0; i < options_.clients; ++i) {
+      Result<Socket> socket = connect_to(options_);
+      if (!socket) return std::unexpected(std::move(socket.error()));
+      clients_.push_back(std::make_unique<Client>(std::move(*socket), options_, run_, i));
+      epoll_event event{.events = EPOLLIN, .data = {.u32 = i}};
+      ::epoll_ctl(poll_.fd(), EPOLL_CTL_ADD, clients_.back()->fd(), &event);
+    }
+    started_ = Clock::now();
+    for (auto& client : clients_) {
+      if (Result<void> sent = client->send_next(); !sent) return sent;
+    }
+    return {};
+  }
+
+  Result<LoadReport> run(const std::function<void(const LoadReport&)>& progress) {
+    const auto end = started_ + options_.length;
+    auto next = started_ + kProgressEvery;
+    for (auto now = started_; now < end; now = Clock::now()) {
+      if (Result<void> ok = wait_once(); !ok) return std::unexpected(std::move(ok.error()));
+      if (now >= next) {
+        progress(report());
+        next = now + kProgressEvery;
+      }
+    }
+    return report();
+  }
+
+ private:
+  Result<void> wait_once() {
+    std::array<epoll_event, 256> events;
+    const int count = ::epoll_wait(poll_.fd(), events.data(), events.size(), 100);
+    for (int i = 0; i < count; ++i) {
+      Client& client = *clients_[events[static_cast<std::size_t>(i)].data.u32];
+      const Result<bool> whole = client.receive();
+      if (!whole) return std::unexpected(whole.error());
+      if (!*whole) continue;
+      latencies_.add(client.latency());
+      ++requests_;
+      failed_ += client.succeeded() ? 0 : 1;
+      if (Result<void> sent = client.send_next(); !sent) return sent;
+    }
+    return {};
+  }
+
+  LoadReport report() const {
+    return {requests_,           requests_ * options_.batch, failed_,
+            Clock::now() - started_, latencies_.at(0.5),         latencies_.at(0.9),
+            latencies_.at(0.99), latencies_.slowest()};
+  }
+
+  const LoadOptions options_;
+  Socket poll_;
+  std::string run_;
+  std::vector<std::unique_ptr<Client>> clients_;
+  Histogram latencies_;
+  std::uint64_t requests_ = 0;
+  std::uint64_t failed_ = 0;
+  Clock::time_point started_;
+};
+
+}  // namespace
+
+Result<LoadReport> drive(const LoadOptions& options,
+                         const std::function<void(const LoadReport&)>& progress) {
+  Drive drive(options);
+  if (Result<void> started = drive.start(); !started) {
+    return std::unexpected(std::move(started.error()));
+  }
+  return drive.run(progress);
+}
+
+}  // namespace once::load
