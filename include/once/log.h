@@ -100,8 +100,8 @@ Stream stream(std::string_view name_space, std::string_view name,
               LogStrategy strategy = LogStrategy::conditional);
 
 // Appends `events`, all adjacent. `invalid`: none, or more than 10,000; `too_large`: more than one
-// item of the store can hold. One scan and one commit, however long the log is; on a store with one write per
-// commit a batch id costs a get and a commit more. Gives up after kAttemptLife.
+// item of the store can hold. One scan and one commit, however long the log is; on a store with one
+// write per commit a batch id costs a get and a commit more. Gives up after kAttemptLife.
 Plan<AppendOutcome> append(Stream stream, std::vector<LogEvent> events, AppendRequest request);
 
 // Starts anywhere at the same cost.

@@ -202,9 +202,14 @@ class Drive {
   }
 
   LoadReport report() const {
-    return {requests_,           requests_ * options_.batch, failed_,
-            Clock::now() - started_, latencies_.at(0.5),         latencies_.at(0.9),
-            latencies_.at(0.99), latencies_.slowest()};
+    return {requests_,
+            requests_ * options_.batch,
+            failed_,
+            Clock::now() - started_,
+            latencies_.at(0.5),
+            latencies_.at(0.9),
+            latencies_.at(0.99),
+            latencies_.slowest()};
   }
 
   const LoadOptions options_;

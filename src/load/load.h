@@ -37,8 +37,8 @@ struct LoadReport {
   }
 };
 
-// `progress` is called about four times a second with what there is so far. `unavailable` if there is
-// no server, or it hangs up.
+// `progress` is called about four times a second with what there is so far. `unavailable` if there
+// is no server, or it hangs up.
 Result<LoadReport> drive(const LoadOptions& options,
                          const std::function<void(const LoadReport&)>& progress);
 

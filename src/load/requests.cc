@@ -43,8 +43,8 @@ std::string request_of(const LoadOptions& options, const std::string& run, unsig
       return framed(options, "POST", "/v1/seen", kJson, "{\"ids\":" + ids + "}");
     }
     case Workload::append: {
-      const std::string events =
-          array_of(options.batch, [](unsigned i) { return "{\"data\":" + std::to_string(i) + "}"; });
+      const std::string events = array_of(
+          options.batch, [](unsigned i) { return "{\"data\":" + std::to_string(i) + "}"; });
       return framed(options, "POST", "/v1/logs/" + run, kJson, "{\"events\":" + events + "}");
     }
     case Workload::patch: {

@@ -1,12 +1,12 @@
 // One thread that reads and writes: its connections are its own, so they need no locks.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
 #include <thread>
-#include <atomic>
 #include <unordered_map>
 #include <vector>
 

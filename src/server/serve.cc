@@ -78,8 +78,7 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   if (!url) return std::unexpected(url.error());
   std::optional<AddressFile> file;
   if (const auto directory = directory_of(options.store)) {
-    Result<AddressFile> written =
-        AddressFile::write(*directory, {*url, options.service.instance});
+    Result<AddressFile> written = AddressFile::write(*directory, {*url, options.service.instance});
     if (!written) return std::unexpected(std::move(written.error()));
     file.emplace(std::move(*written));
   }

@@ -10,9 +10,9 @@
 namespace once::server {
 
 struct ServeOptions {
-  std::string store;                       // Its address.
+  std::string store;  // Its address.
   std::string listen = "127.0.0.1:7600";
-  bool open_to_all = false;                // Listen beyond loopback without tokens.
+  bool open_to_all = false;  // Listen beyond loopback without tokens.
   Settings settings;
   api::ServiceOptions service;
 };

@@ -72,7 +72,8 @@ class Server::Impl {
     if (!error) acceptor_->bind(*endpoint, error);
     if (!error) acceptor_->listen(asio::socket_base::max_listen_connections, error);
     if (error) {
-      return failure(ErrorCode::unavailable, "cannot listen on " + address + ": " + error.message());
+      return failure(ErrorCode::unavailable,
+                     "cannot listen on " + address + ": " + error.message());
     }
     const std::string url = url_of(acceptor_->local_endpoint());
     threads_[0]->later([this] { accept(); });
@@ -111,8 +112,8 @@ class Server::Impl {
 
   // Out of descriptors, mostly: taking a breath is all there is to do.
   void retry_accept() {
-    auto timer = std::make_shared<asio::steady_timer>(threads_[0]->context(),
-                                                      std::chrono::milliseconds(50));
+    auto timer =
+        std::make_shared<asio::steady_timer>(threads_[0]->context(), std::chrono::milliseconds(50));
     timer->async_wait([this, timer](const error_code& error) {
       if (!error && acceptor_->is_open()) accept();
     });

@@ -94,8 +94,8 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   void next_request() {
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(shared_.settings.max_header_bytes));
-    parser_->body_limit(std::max(shared_.settings.max_body_bytes,
-                                 shared_.settings.max_document_bytes));
+    parser_->body_limit(
+        std::max(shared_.settings.max_body_bytes, shared_.settings.max_document_bytes));
     parser_->eager(false);
     continued_ = false;
   }
@@ -183,7 +183,9 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   }
 
   static api::Request to_api(http::request<http::string_body> message) {
-    api::Request request{std::string(message.method_string()), std::string(message.target()), {},
+    api::Request request{std::string(message.method_string()),
+                         std::string(message.target()),
+                         {},
                          std::move(message.body())};
     for (const auto& field : message) {
       request.headers.add(std::string(field.name_string()), std::string(field.value()));
@@ -192,8 +194,8 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   }
 
   void answer(const api::Request& request, std::uint64_t id) {
-    std::optional<api::Response> ready = shared_.responder.respond(
-        request, [self = shared_from_this(), id](api::Response response) {
+    std::optional<api::Response> ready =
+        shared_.responder.respond(request, [self = shared_from_this(), id](api::Response response) {
           self->thread_.later([self, id, response = std::move(response)] {
             self->settle(id, response);
             self->flush();

@@ -1,5 +1,5 @@
-// One connection. Requests are read as they come, pipelined ones too, and answered in order. Lives on
-// its IoThread; everything but make() is called there.
+// One connection. Requests are read as they come, pipelined ones too, and answered in order. Lives
+// on its IoThread; everything but make() is called there.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>

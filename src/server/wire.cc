@@ -42,11 +42,11 @@ std::string date_of(Time now) {
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss clock(std::chrono::floor<std::chrono::seconds>(now - day));
   std::array<char, 64> text{};
-  const int length = std::snprintf(
-      text.data(), text.size(), "%s, %02u %s %04d %02d:%02d:%02d GMT",
-      kDays[std::chrono::weekday(day).c_encoding()], unsigned(date.day()),
-      kMonths[unsigned(date.month()) - 1], int(date.year()), int(clock.hours().count()),
-      int(clock.minutes().count()), int(clock.seconds().count()));
+  const int length = std::snprintf(text.data(), text.size(), "%s, %02u %s %04d %02d:%02d:%02d GMT",
+                                   kDays[std::chrono::weekday(day).c_encoding()],
+                                   unsigned(date.day()), kMonths[unsigned(date.month()) - 1],
+                                   int(date.year()), int(clock.hours().count()),
+                                   int(clock.minutes().count()), int(clock.seconds().count()));
   return {text.data(), static_cast<std::size_t>(length)};
 }
 

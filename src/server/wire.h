@@ -11,8 +11,8 @@ namespace once::server {
 
 // What of a request decides how its answer is framed.
 struct Framing {
-  bool head = false;        // The answer has no body, but the length it would have.
-  bool keep_alive = true;   // Otherwise the connection ends with this answer.
+  bool head = false;       // The answer has no body, but the length it would have.
+  bool keep_alive = true;  // Otherwise the connection ends with this answer.
   bool http_1_0 = false;
 };
 
