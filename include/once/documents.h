@@ -45,7 +45,7 @@ struct Document {
 // What a put insists on.
 struct IfAbsent {};
 struct IfMatch {
-  std::string etag;
+  std::string etag;  // One that was never given out matches nothing.
 };
 using Condition = std::variant<IfAbsent, IfMatch>;
 
@@ -121,6 +121,10 @@ Plan<WriteOutcome> put(Key key, Content content, Condition condition, Identity i
 // Removes the document with this ETag.
 Plan<WriteOutcome> remove(Key key, std::string etag, Identity identity);
 
+// As update(), of the document with this ETag or not at all. Never combined, never tried on another
+// (H18).
+Plan<WriteOutcome> update_if(Key key, std::string etag, UpdateRequest request);
+
 // Changes what stands there. Combined with others by a driver that can. `contention` must outlive
 // the plan.
 Plan<UpdateOutcome> update(Key key, UpdateRequest request, Contention& contention);
@@ -141,6 +145,8 @@ class Documents {
                                       documents::Identity identity = {});
   Result<documents::WriteOutcome> remove(std::string_view name, std::string etag,
                                          documents::Identity identity = {});
+  Result<documents::WriteOutcome> update_if(std::string_view name, std::string etag,
+                                            documents::UpdateRequest request);
   Result<documents::UpdateOutcome> update(std::string_view name, documents::UpdateRequest request);
 
   const documents::Contention& contention() const { return contention_; }

@@ -1,6 +1,7 @@
 // What a handler is given, and the table of all handlers.
 #pragma once
 
+#include <expected>
 #include <map>
 #include <optional>
 #include <span>
@@ -24,11 +25,17 @@ struct Call {
   // Query parameters that nobody takes are an error, as fields are.
   std::map<std::string, std::string, std::less<>> query;
 
+  // The body; an empty one is an object without fields.
+  Result<Json> json() const;
+
   // Takes a parameter out of the query.
   std::optional<std::string> parameter(std::string_view name);
   Result<std::optional<std::int64_t>> integer(std::string_view name);
   Result<std::optional<Time>> time(std::string_view name);
-  Result<void> finish_query() const;
+  Result<std::optional<Duration>> duration(std::string_view name);
+
+  // Where the conflicts of this name count, such as "docs/a".
+  HotSpot hot_spot(std::string_view kind) const;
 };
 
 using Handler = Answer (*)(Call& call);
@@ -44,7 +51,14 @@ struct Route {
 
 std::span<const Route> routes();
 
-// The handlers, by file.
+// A request whose path, method, headers, names and query are sound; otherwise the answer to it.
+struct Resolved {
+  const Route* route;
+  Call call;
+};
+std::expected<Resolved, Response> resolve(Service& service, const Request& request);
+
+// The handlers, by file. They perform nothing but parsing: what they return does.
 Answer take_claim(Call& call);
 Answer renew_claim(Call& call);
 Answer complete_claim(Call& call);
@@ -53,5 +67,27 @@ Answer show_claim(Call& call);
 Answer forget_claim(Call& call);
 Answer list_claims(Call& call);
 Answer mark_seen(Call& call);
+
+Answer append_log(Call& call);
+Answer read_log(Call& call);
+Answer trim_log(Call& call);
+
+Answer get_document(Call& call);
+Answer put_document(Call& call);
+Answer patch_document(Call& call);
+Answer remove_document(Call& call);
+
+Answer add_to_tally(Call& call);
+Answer read_tally(Call& call);
+Answer read_tallies(Call& call);
+
+Answer commit_effects(Call& call);
+
+Answer list_hot_keys(Call& call);
+
+Answer show_page(Call& call);
+Answer show_health(Call& call);
+Answer show_readiness(Call& call);
+Answer show_openapi(Call& call);
 
 }  // namespace once::api

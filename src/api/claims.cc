@@ -13,11 +13,6 @@ constexpr Duration kDefaultTtl = std::chrono::hours(24);
 constexpr Duration kDefaultLease = std::chrono::seconds(30);
 constexpr std::size_t kMaxIds = 10'000;
 
-// The body as JSON; an empty one is an object without fields.
-Result<Json> body_of(const Call& call) {
-  return parse_json(call.request.body.empty() ? "{}" : call.request.body);
-}
-
 struct Taking {
   ClaimRequest request;
   Duration wait{0};
@@ -71,41 +66,47 @@ Response response_of(const ClaimOutcome& outcome, Time now) {
   return json_response(201, JsonObject().text("state", "unguarded").finish());
 }
 
-Plan<Response> taken(Key key, Taking taking, IfStoreDown policy) {
+Plan<Response> taken(Key key, Taking taking, IfStoreDown policy, HotSpot spot) {
   Result<ClaimOutcome> outcome =
       co_await attempt(claims::take_within(key, taking.request, taking.wait));
   outcome = claims::or_proceed(std::move(outcome), policy);
   if (!outcome) co_return std::unexpected(std::move(outcome.error()));
   const Time now = co_await store_now();
+  if (std::holds_alternative<Busy>(*outcome)) spot.conflicted(now);
   co_return response_of(*outcome, now);
 }
 
-Response fenced() { return problem(Code::fenced, "another claim stands, or none"); }
+Plan<Response> fenced(HotSpot spot) {
+  const Time now = co_await store_now();
+  spot.conflicted(now);
+  co_return problem(Code::fenced, "another claim stands, or none");
+}
 
-Plan<Response> renewed(Key key, Ticket ticket, Duration lease) {
+Plan<Response> renewed(Key key, Ticket ticket, Duration lease, HotSpot spot) {
   const RenewOutcome outcome = co_await claims::renew(key, ticket, lease);
-  if (!std::holds_alternative<Renewed>(outcome)) co_return fenced();
+  if (!std::holds_alternative<Renewed>(outcome)) co_return co_await fenced(std::move(spot));
   co_return json_response(
       200, JsonObject().time("lease_until", std::get<Renewed>(outcome).lease_until).finish());
 }
 
-Response settled_response(const SettleOutcome& outcome, std::string_view state) {
-  if (std::holds_alternative<Fenced>(outcome)) return fenced();
+Plan<Response> settled(SettleOutcome outcome, std::string_view state, HotSpot spot) {
+  if (std::holds_alternative<Fenced>(outcome)) co_return co_await fenced(std::move(spot));
   if (std::holds_alternative<Mismatch>(outcome)) {
-    return problem(Code::mismatch, "the claim has another outcome already");
+    co_return problem(Code::mismatch, "the claim has another outcome already");
   }
   Response response = json_response(200, JsonObject().text("state", state).finish());
-  return std::get<Settled>(outcome).replayed ? replayed(std::move(response)) : response;
+  co_return std::get<Settled>(outcome).replayed ? replayed(std::move(response)) : response;
 }
 
-Plan<Response> completed(Key key, Ticket ticket, Bytes result) {
+Plan<Response> completed(Key key, Ticket ticket, Bytes result, HotSpot spot) {
   const SettleOutcome outcome = co_await claims::complete(key, ticket, result);
-  co_return settled_response(outcome, "done");
+  co_return co_await settled(outcome, "done", std::move(spot));
 }
 
-Plan<Response> released(Key key, Ticket ticket, Bytes failure, Release how) {
+Plan<Response> released(Key key, Ticket ticket, Bytes failure, Release how, HotSpot spot) {
   const SettleOutcome outcome = co_await claims::release(key, ticket, failure, how);
-  co_return settled_response(outcome, how == Release::final ? "failed" : "free");
+  const std::string_view state = how == Release::final ? "failed" : "free";
+  co_return co_await settled(outcome, state, std::move(spot));
 }
 
 std::string_view name_of(ClaimState::Kind kind) {
@@ -196,38 +197,39 @@ Bytes stored(const std::optional<Json>& value) { return value ? to_line(*value) 
 }  // namespace
 
 Answer take_claim(Call& call) {
-  if (Result<void> ok = call.finish_query(); !ok) return problem(ok.error());
-  const Result<Json> body = body_of(call);
+  const Result<Json> body = call.json();
   if (!body) return problem(body.error());
   Fields fields(*body);
   Result<Taking> taking = taking_of(fields);
   if (!taking) return problem(taking.error());
   return taken(keys::claim(call.name_space, call.name), std::move(*taking),
-               call.service.options().if_store_down);
+               call.service.options().if_store_down, call.hot_spot("claims"));
 }
 
 Answer renew_claim(Call& call) {
-  const Result<Json> body = body_of(call);
+  const Result<Json> body = call.json();
   if (!body) return problem(body.error());
   Fields fields(*body);
   const Duration lease = fields.duration("lease").value_or(kDefaultLease);
   Result<Ticket> ticket = ticket_in(fields);
   if (!ticket) return problem(ticket.error());
-  return renewed(keys::claim(call.name_space, call.name), std::move(*ticket), lease);
+  return renewed(keys::claim(call.name_space, call.name), std::move(*ticket), lease,
+                 call.hot_spot("claims"));
 }
 
 Answer complete_claim(Call& call) {
-  const Result<Json> body = body_of(call);
+  const Result<Json> body = call.json();
   if (!body) return problem(body.error());
   Fields fields(*body);
   Bytes result = stored(fields.any("result"));
   Result<Ticket> ticket = ticket_in(fields);
   if (!ticket) return problem(ticket.error());
-  return completed(keys::claim(call.name_space, call.name), std::move(*ticket), std::move(result));
+  return completed(keys::claim(call.name_space, call.name), std::move(*ticket), std::move(result),
+                   call.hot_spot("claims"));
 }
 
 Answer release_claim(Call& call) {
-  const Result<Json> body = body_of(call);
+  const Result<Json> body = call.json();
   if (!body) return problem(body.error());
   Fields fields(*body);
   Bytes failure = stored(fields.any("failure"));
@@ -235,13 +237,10 @@ Answer release_claim(Call& call) {
   Result<Ticket> ticket = ticket_in(fields);
   if (!ticket) return problem(ticket.error());
   return released(keys::claim(call.name_space, call.name), std::move(*ticket), std::move(failure),
-                  final ? Release::final : Release::retryable);
+                  final ? Release::final : Release::retryable, call.hot_spot("claims"));
 }
 
-Answer show_claim(Call& call) {
-  if (Result<void> ok = call.finish_query(); !ok) return problem(ok.error());
-  return shown(keys::claim(call.name_space, call.name), call.name);
-}
+Answer show_claim(Call& call) { return shown(keys::claim(call.name_space, call.name), call.name); }
 
 Answer forget_claim(Call& call) { return forgotten(keys::claim(call.name_space, call.name)); }
 
@@ -254,12 +253,11 @@ Answer list_claims(Call& call) {
   if (most < 1 || most > 10'000) return problem(Code::invalid, "limit is 1 to 10000");
   const auto cursor = unarmored(call.parameter("cursor").value_or(""));
   if (!cursor) return problem(Code::invalid, "not a cursor");
-  if (Result<void> ok = call.finish_query(); !ok) return problem(ok.error());
   return listed(call.name_space, *kind, *cursor, static_cast<std::size_t>(most));
 }
 
 Answer mark_seen(Call& call) {
-  const Result<Json> body = body_of(call);
+  const Result<Json> body = call.json();
   if (!body) return problem(body.error());
   Fields fields(*body);
   fields.require("ids");

@@ -11,7 +11,7 @@ namespace once::api {
 namespace {
 
 constexpr std::size_t kMaxDepth = 100;
-
+constexpr std::size_t kMaxFields = 32;  // No request has so many.
 constexpr std::size_t kRoom = 64 << 10;
 
 // Keeps its memory from one text to the next. Grown by us, because growing by itself it forgets how
@@ -71,6 +71,11 @@ Fields::Fields(Json object, std::string where) : where_(std::move(where)) {
                    where_.empty() ? "the body is not a JSON object" : where_ + " is not an object"};
     return;
   }
+  if (fields.size() > kMaxFields) {
+    wrong_ = Error{ErrorCode::invalid, where_ + (where_.empty() ? "the body" : "") +
+                                           " has more fields than any request"};
+    return;
+  }
   if (!where_.empty()) where_ += '.';
   for (const auto& [name, value] : fields) {
     for (const auto& [other, unused] : fields_) {
@@ -86,6 +91,17 @@ void Fields::complain(std::string_view name, std::string_view problem) {
   std::string message = where_;
   message.append(name).append(" ").append(problem);
   wrong_ = Error{ErrorCode::invalid, std::move(message)};
+}
+
+Fields Fields::element(std::string_view name, std::size_t index, Json object) const {
+  std::string where = where_;
+  where.append(name).append("[").append(std::to_string(index)).append("]");
+  return Fields(object, std::move(where));
+}
+
+void Fields::absorb(Fields inner) {
+  Result<void> ok = inner.finish();
+  if (!ok && !wrong_) wrong_ = std::move(ok.error());
 }
 
 std::optional<Json> Fields::any(std::string_view name) {

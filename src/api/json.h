@@ -46,6 +46,11 @@ class Fields {
   void require(std::string_view name);  // Complains unless the field is there.
   void complain(std::string_view name, std::string_view problem);
 
+  // The fields of an element of the array `name`; what is wrong with them is wrong here once they
+  // are absorbed.
+  Fields element(std::string_view name, std::size_t index, Json object) const;
+  void absorb(Fields inner);
+
   Result<void> finish();
 
  private:
@@ -85,8 +90,7 @@ std::string json_array(const Values& values, Each each) {
 }
 
 // Stored bytes as JSON: as they are if they are JSON, as a string if they are text, and otherwise
-// as
-// {"base64": ...}: a program may store what it likes. Nothing stored is null.
+// as {"base64": ...}: a program may store what it likes. Nothing stored is null.
 std::string stored_as_json(const Bytes& bytes);
 
 }  // namespace once::api

@@ -29,4 +29,14 @@ std::size_t Headers::count(std::string_view name) const {
       fields_, [&](const Field& field) { return same_name(field.name, name); }));
 }
 
+std::string media_type(const Headers& headers) {
+  std::string_view type = headers.find("Content-Type").value_or("");
+  type = type.substr(0, type.find(';'));
+  while (type.ends_with(' ') || type.ends_with('\t')) type.remove_suffix(1);
+  while (type.starts_with(' ') || type.starts_with('\t')) type.remove_prefix(1);
+  std::string out(type);
+  std::ranges::transform(out, out.begin(), lower);
+  return out;
+}
+
 }  // namespace once::api

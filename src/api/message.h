@@ -32,6 +32,9 @@ class Headers {
   std::vector<Field> fields_;
 };
 
+// The type of a Content-Type, in lower case and without its parameters; empty if there is none.
+std::string media_type(const Headers& headers);
+
 struct Request {
   std::string method = "GET";
   std::string target = "/";  // Path and query, percent-encoded.

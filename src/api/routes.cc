@@ -21,6 +21,14 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/claims/{}/release", release_claim},
     Route{"GET", "/v1/claims", list_claims, Access::read},
     Route{"POST", "/v1/seen", mark_seen},
+    Route{"GET", "/v1/hot", list_hot_keys, Access::read},
+    Route{"POST", "/v1/logs/{}", append_log},
+    Route{"GET", "/v1/logs/{}", read_log, Access::read},
+    Route{"POST", "/v1/logs/{}/trim", trim_log},
+    Route{"GET", "/v1/docs/{}", get_document, Access::read},
+    Route{"PUT", "/v1/docs/{}", put_document},
+    Route{"PATCH", "/v1/docs/{}", patch_document},
+    Route{"DELETE", "/v1/docs/{}", remove_document},
 };
 
 }  // namespace

@@ -69,10 +69,18 @@ Result<void> take_name(const std::string& raw, Call& call) {
   return keys::check_name(call.name);
 }
 
-Result<void> take_namespace(const Request& request, Call& call) {
-  if (request.headers.count("Once-Namespace") > 1) {
-    return failure(ErrorCode::invalid, "Once-Namespace is there twice");
+// Headers of which a second one would be read by some and not by others.
+Result<void> check_headers(const Headers& headers) {
+  for (const std::string_view name : {"Once-Namespace", "Content-Type", "If-Match", "If-None-Match",
+                                      "Idempotency-Key", "Last-Event-ID", "Authorization"}) {
+    if (headers.count(name) > 1) {
+      return failure(ErrorCode::invalid, std::string(name) + " is there twice");
+    }
   }
+  return {};
+}
+
+Result<void> take_namespace(const Request& request, Call& call) {
   const auto wanted = request.headers.find("Once-Namespace");
   call.name_space = wanted ? std::string(*wanted) : call.service.options().name_space;
   return keys::check_namespace(call.name_space);
@@ -84,14 +92,19 @@ struct Found {
   std::string allowed;  // The methods that this path has; empty if there is no such path.
 };
 
+void allow(std::string& allowed, std::string_view method) {
+  if (allowed.find(method) != std::string::npos) return;
+  if (!allowed.empty()) allowed += ", ";
+  allowed += method;
+}
+
 Found find_route(const std::string& method, const std::vector<std::string>& segments) {
   Found found;
   for (const Route& route : routes()) {
     std::string name;
     if (!matches(route, segments, name)) continue;
-    if (!found.allowed.empty()) found.allowed += ", ";
-    found.allowed += route.method;
-    if (route.method == "GET") found.allowed += ", HEAD";
+    allow(found.allowed, route.method);
+    if (route.method == "GET") allow(found.allowed, "HEAD");
     const bool head = method == "HEAD" && route.method == "GET";
     if (found.route == nullptr && (route.method == method || head)) {
       found.route = &route;
@@ -116,6 +129,8 @@ Response no_route(const Found& found, const std::string& method) {
 
 }  // namespace
 
+Result<Json> Call::json() const { return parse_json(request.body.empty() ? "{}" : request.body); }
+
 std::optional<std::string> Call::parameter(std::string_view name) {
   const auto found = query.find(name);
   if (found == query.end()) return std::nullopt;
@@ -138,23 +153,42 @@ Result<std::optional<Time>> Call::time(std::string_view name) {
   return value;
 }
 
-Result<void> Call::finish_query() const {
-  if (query.empty()) return {};
-  return failure(ErrorCode::invalid, query.begin()->first + " is not a parameter of this request");
+Result<std::optional<Duration>> Call::duration(std::string_view name) {
+  const auto text = parameter(name);
+  if (!text) return std::nullopt;
+  const auto value = parse_duration(*text);
+  if (!value) return failure(ErrorCode::invalid, std::string(name) + " is not a duration");
+  return value;
+}
+
+HotSpot Call::hot_spot(std::string_view kind) const {
+  return {service.hot(), name_space, std::string(kind).append("/").append(name)};
+}
+
+std::expected<Resolved, Response> resolve(Service& service, const Request& request) {
+  const Target target = split(request.target);
+  const Found found = find_route(request.method, target.segments);
+  if (found.route == nullptr) return std::unexpected(no_route(found, request.method));
+  Call call{service, request, "", "", {}};
+  Result<void> ok = check_headers(request.headers);
+  if (ok) ok = take_namespace(request, call);
+  const bool named = found.route->path.find("{}") != std::string_view::npos;
+  if (ok && named) ok = take_name(found.name, call);
+  if (ok) ok = take_query(target.query, call);
+  if (!ok) return std::unexpected(problem(ok.error()));
+  return Resolved{found.route, std::move(call)};
 }
 
 Answer Service::respond(const Request& request) {
-  const Target target = split(request.target);
-  const Found found = find_route(request.method, target.segments);
-  if (found.route == nullptr) return no_route(found, request.method);
-  Call call{*this, request, "", "", {}};
-  Result<void> ok = take_namespace(request, call);
-  if (ok && !found.name.empty()) ok = take_name(found.name, call);
-  const bool named = found.route->path.find("{}") != std::string_view::npos;
-  if (ok && named && found.name.empty()) ok = keys::check_name("");
-  if (ok) ok = take_query(target.query, call);
-  if (!ok) return problem(ok.error());
-  return found.route->handler(call);
+  auto resolved = resolve(*this, request);
+  if (!resolved) return std::move(resolved.error());
+  Call& call = resolved->call;
+  Answer answer = resolved->route->handler(call);
+  // Whatever was answered performs nothing before a driver runs it. Probes may add what they like.
+  const bool left_over = !call.query.empty() && resolved->route->access != Access::open;
+  const auto* ready = std::get_if<Response>(&answer);
+  if (!left_over || (ready != nullptr && ready->status >= 400)) return answer;
+  return problem(Code::invalid, call.query.begin()->first + " is not a parameter of this request");
 }
 
 Response Service::failed(const Error& error) { return problem(error); }

@@ -1,9 +1,11 @@
 // The API as a function from requests to answers, without sockets: the server carries requests to
-// it over HTTP, the shell verbs call it in their own process. Safe to share between threads.
+// it over HTTP, the shell verbs call it in their own process. Safe to share between threads. It
+// must outlive the plans it gave.
 #pragma once
 
 #include <string>
 
+#include "api/hot_keys.h"
 #include "api/message.h"
 #include "once/claims.h"
 #include "once/documents.h"
@@ -14,7 +16,7 @@ struct ServiceOptions {
   std::string name_space = "default";  // Where a request names none.
   IfStoreDown if_store_down = IfStoreDown::refuse;
   std::string instance;  // Tells one running server from another.
-  std::string store;     // What it keeps things in, for people.
+  std::string store;  // What to call the store, as in Store::describe(). Anyone may read it.
 };
 
 class Service {
@@ -30,10 +32,12 @@ class Service {
 
   const ServiceOptions& options() const { return options_; }
   documents::Contention& contention() { return contention_; }
+  HotKeys& hot() { return hot_; }
 
  private:
   const ServiceOptions options_;
   documents::Contention contention_;
+  HotKeys hot_;
 };
 
 // The longest that the plan of a request may take, what it waits for included.

@@ -11,8 +11,11 @@ namespace {
 struct Wish {
   Call call;
   Modified wanted;               // Content or Clear.
-  std::optional<Version> match;  // Nothing: that there is no document.
+  std::optional<Version> match;  // Nothing: that there is no document. Zero: what never holds.
 };
+
+// An ETag that is none of ours matches nothing, which is no reason to find it invalid.
+Version match_of(std::string_view etag) { return version_of(etag).value_or(Version{}); }
 
 // What a write is put upon: a guard on what stands there, and the ids it must carry on.
 struct Footing {
@@ -89,7 +92,7 @@ Plan<std::optional<Item>> standing_after(Key key, Result<CommitOutcome> outcome,
 
 Plan<WriteOutcome> fulfil(Wish wish) {
   Footing footing{wish.match ? unchanged(*wish.match) : absent(), {}};
-  if (wish.call.ids_in_item && wish.match) {
+  if (wish.match && (wish.call.ids_in_item || !*wish.match)) {
     std::optional<Item> standing = co_await once::get(wish.call.key);
     std::optional<WriteOutcome> outcome = co_await judge(wish, std::move(standing), false, footing);
     if (outcome) co_return std::move(*outcome);
@@ -130,8 +133,7 @@ Plan<WriteOutcome> put(Key key, Content content, Condition condition, Identity i
   if (const Result<void> ok = check_content(content); !ok) co_return std::unexpected(ok.error());
   std::optional<Version> match;
   if (const IfMatch* wanted = std::get_if<IfMatch>(&condition)) {
-    match = version_of(wanted->etag);
-    if (!match) co_return failure(ErrorCode::invalid, "an ETag has 16 hex digits");
+    match = match_of(wanted->etag);
   }
   Bytes hash = hash_of_parts({"put", content.type, content.bytes});
   Call call = co_await start_call(std::move(key), std::move(identity), std::move(hash));
@@ -140,11 +142,30 @@ Plan<WriteOutcome> put(Key key, Content content, Condition condition, Identity i
 }
 
 Plan<WriteOutcome> remove(Key key, std::string etag, Identity identity) {
-  const std::optional<Version> match = version_of(etag);
-  if (!match) co_return failure(ErrorCode::invalid, "an ETag has 16 hex digits");
   Bytes hash = hash_of_parts({"remove"});
   Call call = co_await start_call(std::move(key), std::move(identity), std::move(hash));
-  Wish wish{std::move(call), Clear{}, match};
+  Wish wish{std::move(call), Clear{}, match_of(etag)};
+  co_return co_await fulfil(std::move(wish));
+}
+
+Plan<WriteOutcome> update_if(Key key, std::string etag, UpdateRequest request) {
+  Bytes hash = hash_of_parts({"update", request.body});
+  Call call = co_await start_call(std::move(key), std::move(request.identity), std::move(hash));
+  Wish wish{std::move(call), Clear{}, match_of(etag)};
+  std::optional<Item> standing = co_await once::get(wish.call.key);
+  const Version version = standing ? standing->version : Version{};
+  Footing footing;
+  std::optional<WriteOutcome> outcome = co_await judge(wish, std::move(standing), false, footing);
+  if (outcome) co_return std::move(*outcome);
+  Result<Modified> wanted = request.modify(footing.last.content);
+  if (!wanted) co_return std::unexpected(std::move(wanted.error()));
+  if (std::holds_alternative<Keep>(*wanted)) {
+    co_return Updated{document_in(std::move(footing.last), version)};
+  }
+  if (const Content* content = std::get_if<Content>(&*wanted)) {
+    if (const Result<void> ok = check_content(*content); !ok) co_return std::unexpected(ok.error());
+  }
+  wish.wanted = std::move(*wanted);
   co_return co_await fulfil(std::move(wish));
 }
 

@@ -38,6 +38,13 @@ Result<WriteOutcome> Documents::remove(std::string_view name, std::string etag, 
   return driver_.run(documents::remove(std::move(*key), std::move(etag), std::move(identity)));
 }
 
+Result<WriteOutcome> Documents::update_if(std::string_view name, std::string etag,
+                                          UpdateRequest request) {
+  Result<Key> key = key_of(name);
+  if (!key) return std::unexpected(std::move(key.error()));
+  return driver_.run(documents::update_if(std::move(*key), std::move(etag), std::move(request)));
+}
+
 Result<UpdateOutcome> Documents::update(std::string_view name, UpdateRequest request) {
   Result<Key> key = key_of(name);
   if (!key) return std::unexpected(std::move(key.error()));

@@ -70,6 +70,15 @@ TEST_F(EffectsTest, AFailingDocumentLeavesEverythingElseUndone) {
   expect_nothing_paid();
 }
 
+TEST_F(EffectsTest, AnEtagThatWasNeverGivenOutIsADocumentThatFails) {
+  ASSERT_TRUE(documents_.put("receipt", text("one"), documents::IfAbsent{}));
+  Request request;
+  request.effects.put("receipt", text("two"), documents::IfMatch{"no-etag"});
+  const auto answer = refused(request);
+  EXPECT_EQ(answer.part, Part::document);
+  EXPECT_EQ(std::get<documents::PreconditionFailed>(answer.why).etag, etag("receipt"));
+}
+
 TEST_F(EffectsTest, AnotherKindOfTallyIsNamedAndLeavesEverythingUndone) {
   const Ticket ticket = claim("invoice");
   Request request = paying(ticket);

@@ -22,7 +22,7 @@ struct AppendPart {
 struct DocumentPart {
   Key key;
   documents::Content content;
-  std::optional<Version> match;  // Nothing: that there is no document.
+  std::optional<Version> match;  // Nothing: that there is no document. Zero: what never holds.
 };
 
 // The tallies that are merged into one bucket.

@@ -1,0 +1,124 @@
+#include "api/call.h"
+#include "api/conditions.h"
+#include "api/document_answers.h"
+#include "api/patch.h"
+
+namespace once::api {
+namespace {
+
+using documents::Updated;
+
+constexpr std::string_view kMergePatch = "application/merge-patch+json";
+constexpr std::string_view kJsonPatch = "application/json-patch+json";
+
+// The patched document. A replay finds what stands there now, which may be nothing.
+Response patched_response(const Updated& updated) {
+  Response response = updated.document ? document_response(*updated.document) : Response{};
+  return updated.replayed ? replayed(std::move(response)) : response;
+}
+
+// The patch as a change. What does not apply is remembered, to be told from other errors.
+documents::Modify modify_by(Patch patch, bool& refused) {
+  return [patch = std::move(patch), &refused](
+             const std::optional<documents::Content>& standing) -> Result<documents::Modified> {
+    if (!standing) return Keep{};
+    Result<std::string> patched = patch(standing->bytes);
+    refused = !patched && patched.error().code == ErrorCode::invalid;
+    if (!patched) return std::unexpected(std::move(patched.error()));
+    return documents::Content{std::move(*patched), standing->type};
+  };
+}
+
+Response error_response(const Error& error, bool refused) {
+  if (!refused) return problem(error);
+  return Problem(Code::invalid, error.message).status(422).finish();
+}
+
+struct PatchRequest {
+  Patch patch;
+  Bytes body;
+  documents::Identity identity;
+};
+
+documents::UpdateRequest update_by(PatchRequest wanted, bool& refused) {
+  return {.modify = modify_by(std::move(wanted.patch), refused),
+          .identity = std::move(wanted.identity),
+          .body = std::move(wanted.body)};
+}
+
+Plan<Response> patched_if(Key key, std::string etag, PatchRequest wanted, HotSpot spot) {
+  bool refused = false;
+  documents::UpdateRequest request = update_by(std::move(wanted), refused);
+  Result<documents::WriteOutcome> outcome =
+      co_await attempt(documents::update_if(std::move(key), std::move(etag), std::move(request)));
+  if (!outcome) co_return error_response(outcome.error(), refused);
+  if (std::holds_alternative<documents::Mismatch>(*outcome)) co_return other_change();
+  if (auto* failed = std::get_if<documents::PreconditionFailed>(&*outcome)) {
+    if (!failed->etag) co_return no_document();
+    co_return co_await lost_response(std::move(*failed), std::move(spot));
+  }
+  co_return patched_response(std::get<Updated>(*outcome));
+}
+
+Plan<Response> contended(documents::Contended lost, HotSpot spot) {
+  const Time now = co_await store_now();
+  spot.conflicted(now);
+  co_return Problem(Code::contended, "others always changed the document first")
+      .integer("attempts", lost.attempts)
+      .retry_after(std::chrono::seconds(1))
+      .finish();
+}
+
+Plan<Response> patched(Key key, PatchRequest wanted, documents::Contention& contention,
+                       HotSpot spot) {
+  bool refused = false;
+  documents::UpdateRequest request = update_by(std::move(wanted), refused);
+  Result<documents::UpdateOutcome> outcome =
+      co_await attempt(documents::update(std::move(key), std::move(request), contention));
+  if (!outcome) co_return error_response(outcome.error(), refused);
+  if (auto* lost = std::get_if<documents::Contended>(&*outcome)) {
+    co_return co_await contended(std::move(*lost), std::move(spot));
+  }
+  if (std::holds_alternative<documents::NotFound>(*outcome)) co_return no_document();
+  if (std::holds_alternative<documents::Mismatch>(*outcome)) co_return other_change();
+  co_return patched_response(std::get<Updated>(*outcome));
+}
+
+// What the key stands for is the patch and its type.
+Result<PatchRequest> patching_of(const Call& call, const std::string& type) {
+  const std::string& text = call.request.body;
+  Result<std::string> id = idempotency_key(call.request.headers);
+  if (!id) return std::unexpected(std::move(id.error()));
+  Result<Patch> patch = type == kMergePatch ? merge_patch(text) : json_patch(text);
+  if (!patch) return std::unexpected(std::move(patch.error()));
+  return PatchRequest{std::move(*patch), type + '\n' + text, {.id = std::move(*id)}};
+}
+
+}  // namespace
+
+Answer patch_document(Call& call) {
+  const std::string type = media_type(call.request.headers);
+  if (type != kMergePatch && type != kJsonPatch) {
+    const std::string known = std::string(kMergePatch) + ", " + std::string(kJsonPatch);
+    return Problem(Code::invalid, "a patch is one of " + known)
+        .status(415)
+        .header("Accept-Patch", known)
+        .finish();
+  }
+  if (call.request.headers.find("If-None-Match")) {
+    return problem(Code::invalid, "a patch takes If-Match only");
+  }
+  Result<std::optional<std::string>> match = if_match_in(call.request.headers);
+  if (!match) return problem(match.error());
+  Result<PatchRequest> wanted = patching_of(call, type);
+  if (!wanted) return problem(wanted.error());
+  Key key = documents::document_key(call.name_space, call.name);
+  if (*match) {
+    return patched_if(std::move(key), std::move(**match), std::move(*wanted),
+                      call.hot_spot("docs"));
+  }
+  return patched(std::move(key), std::move(*wanted), call.service.contention(),
+                 call.hot_spot("docs"));
+}
+
+}  // namespace once::api

@@ -1,0 +1,72 @@
+#include "api/follow.h"
+
+#include <limits>
+
+#include "api/events.h"
+#include "api/text.h"
+
+namespace once::api {
+namespace {
+
+// Whether the list of an Accept header has the type, whatever its parameters.
+bool accepts(std::string_view list, std::string_view type) {
+  while (!list.empty()) {
+    const std::size_t comma = list.find(',');
+    std::string_view one = list.substr(0, comma);
+    list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
+    one = one.substr(0, one.find(';'));
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    while (one.ends_with(' ')) one.remove_suffix(1);
+    if (one == type) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<bool> wants_to_follow(Call& call) {
+  const std::optional<std::string> follow = call.parameter("follow");
+  if (follow && *follow != "true" && *follow != "false") {
+    return failure(ErrorCode::invalid, "follow is true or false");
+  }
+  if (follow) return *follow == "true";
+  return accepts(call.request.headers.find("Accept").value_or(""), "text/event-stream");
+}
+
+Result<std::int64_t> follow_start(std::optional<std::int64_t> from,
+                                  std::optional<std::string_view> last_event_id) {
+  if (last_event_id && !last_event_id->empty()) {
+    const std::optional<std::int64_t> last = parse_integer(*last_event_id);
+    if (!last || *last < 0 || *last == std::numeric_limits<std::int64_t>::max()) {
+      return failure(ErrorCode::invalid, "Last-Event-ID is not the index of an event");
+    }
+    return *last + 1;
+  }
+  if (from && *from < 0) return failure(ErrorCode::invalid, "from is an index, from 1");
+  return from.value_or(1);
+}
+
+std::expected<std::optional<Following>, Response> following_of(Service& service,
+                                                               const Request& request) {
+  if (request.method != "GET" || !request.target.starts_with("/v1/logs/")) return std::nullopt;
+  auto resolved = resolve(service, request);
+  if (!resolved || resolved->route->handler != read_log) return std::nullopt;
+  Call& call = resolved->call;
+  const Result<bool> follows = wants_to_follow(call);
+  if (!follows || !*follows) return std::nullopt;
+  const auto from = call.integer("from");
+  if (!from) return std::unexpected(problem(from.error()));
+  const auto start = follow_start(*from, request.headers.find("Last-Event-ID"));
+  if (!start) return std::unexpected(problem(start.error()));
+  if (!call.query.empty()) {
+    const std::string& name = call.query.begin()->first;
+    return std::unexpected(problem(Code::invalid, name + " is not a parameter of a follower"));
+  }
+  return Following{call.name_space, call.name, *start};
+}
+
+std::string sse_text(const LogEntry& entry) {
+  return "id: " + std::to_string(entry.index) + "\ndata: " + event_json(entry) + "\n\n";
+}
+
+}  // namespace once::api

@@ -1,0 +1,38 @@
+// Following a log: what a follower asks for, and what it is sent (server-sent events, as the HTML
+// standard defines them). Reading on and on is the server's.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/call.h"
+#include "once/log.h"
+
+namespace once::api {
+
+struct Following {
+  std::string name_space;
+  std::string stream;
+  std::int64_t from = 1;  // The first index to be sent.
+};
+
+// What the request wants to follow; nothing if it is no follower's, and then respond() answers it.
+// A follower that asks in a bad way is given the response.
+std::expected<std::optional<Following>, Response> following_of(Service& service,
+                                                               const Request& request);
+
+// Whether the reader of a log asks for follow=true, or accepts text/event-stream. Takes `follow`
+// out of the query.
+Result<bool> wants_to_follow(Call& call);
+
+// A follower that was sent the event `last_event_id` goes on after it. Otherwise it starts at
+// `from`, or with the first event.
+Result<std::int64_t> follow_start(std::optional<std::int64_t> from,
+                                  std::optional<std::string_view> last_event_id);
+
+// One event as it is sent: its index as the id, event_json() as the data.
+std::string sse_text(const LogEntry& entry);
+
+}  // namespace once::api

@@ -1,0 +1,51 @@
+// The keys with most conflicts of late: a hint for people who wonder what is slow. Counts halve
+// every minute, so that what is quiet fades away. Safe to share between threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kernel/mutex.h"
+#include "once/time.h"
+
+namespace once::api {
+
+class HotKeys {
+ public:
+  // Keys that are remembered, of all namespaces. When it is full, everything fades faster.
+  static constexpr std::size_t kMaxKeys = 4'096;
+
+  struct Hot {
+    std::string key;
+    std::uint64_t conflicts = 0;
+  };
+
+  void conflicted(std::string_view name_space, std::string_view key, Time now);
+
+  // Of one namespace, the hottest first, equal ones by name.
+  std::vector<Hot> hottest(std::string_view name_space, std::size_t most, Time now);
+
+ private:
+  void fade(Time now) ONCE_REQUIRES(mutex_);
+  void halve(unsigned times) ONCE_REQUIRES(mutex_);
+
+  Mutex mutex_;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> counts_ ONCE_GUARDED_BY(mutex_);
+  Time faded_ ONCE_GUARDED_BY(mutex_);
+};
+
+// One key, and where its conflicts count.
+struct HotSpot {
+  HotKeys& keys;
+  std::string name_space;
+  std::string key;
+
+  void conflicted(Time now) const { keys.conflicted(name_space, key, now); }
+};
+
+}  // namespace once::api
