@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +17,7 @@ namespace once::testing {
 
 class ChildProcess {
  public:
-  ChildProcess(const std::string& program, std::initializer_list<std::string> arguments) {
+  ChildProcess(const std::string& program, const std::vector<std::string>& arguments) {
     std::array<int, 2> to{};
     std::array<int, 2> from{};
     if (::pipe2(to.data(), O_CLOEXEC) != 0 || ::pipe2(from.data(), O_CLOEXEC) != 0) std::abort();
@@ -27,7 +26,7 @@ class ChildProcess {
     posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
     std::vector<std::string> words = {program};
-    words.insert(words.end(), arguments);
+    words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);

@@ -40,7 +40,7 @@ struct Call {
 
 using Handler = Answer (*)(Call& call);
 
-enum class Access : std::uint8_t { open, read, write };
+enum class Access : std::uint8_t { open, read, write, admin };
 
 struct Route {
   std::string_view method;
@@ -59,6 +59,9 @@ struct Resolved {
 std::expected<Resolved, Response> resolve(Service& service, const Request& request);
 
 // The handlers, by file. They perform nothing but parsing: what they return does.
+Answer make_token(Call& call);
+Answer list_tokens(Call& call);
+Answer revoke_token(Call& call);
 Answer take_claim(Call& call);
 Answer renew_claim(Call& call);
 Answer complete_claim(Call& call);

@@ -127,6 +127,40 @@ Response no_route(const Found& found, const std::string& method) {
       .finish();
 }
 
+std::optional<std::string_view> bearer_of(const Request& request) {
+  constexpr std::string_view kBearer = "Bearer ";
+  const auto given = request.headers.find("Authorization");
+  if (!given || !given->starts_with(kBearer)) return std::nullopt;
+  return given->substr(kBearer.size());
+}
+
+bool allows(const tokens::Grant& grant, Access access) {
+  if (access == Access::admin) return grant.name_space.empty() && !grant.read_only;
+  return access == Access::read || !grant.read_only;
+}
+
+// What keeps the caller out, if anything does. Where no tokens are configured, everybody may. A
+// token of one namespace stands for that one.
+std::optional<Response> refusal(const Request& request, Access access, Call& call) {
+  const tokens::Table& tokens = call.service.tokens();
+  if (access == Access::open || tokens.empty()) return std::nullopt;
+  const auto secret = bearer_of(request);
+  const auto grant = secret ? tokens.find(*secret) : std::nullopt;
+  if (!grant) {
+    return Problem(Code::unauthorized, secret ? "the token is not known" : "a token is missing")
+        .header("WWW-Authenticate", "Bearer")
+        .finish();
+  }
+  if (!allows(*grant, access)) return problem(Code::forbidden, "the token does not allow this");
+  if (grant->name_space.empty()) return std::nullopt;
+  const bool names_one = request.headers.find("Once-Namespace").has_value();
+  if (names_one && call.name_space != grant->name_space) {
+    return problem(Code::forbidden, "the token is for another namespace");
+  }
+  call.name_space = grant->name_space;
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<Json> Call::json() const { return parse_json(request.body.empty() ? "{}" : request.body); }
@@ -172,6 +206,10 @@ std::expected<Resolved, Response> resolve(Service& service, const Request& reque
   Call call{service, request, "", "", {}};
   Result<void> ok = check_headers(request.headers);
   if (ok) ok = take_namespace(request, call);
+  if (ok) {
+    auto refused = refusal(request, found.route->access, call);
+    if (refused) return std::unexpected(std::move(*refused));
+  }
   const bool named = found.route->path.find("{}") != std::string_view::npos;
   if (ok && named) ok = take_name(found.name, call);
   if (ok) ok = take_query(target.query, call);

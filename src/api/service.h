@@ -7,6 +7,7 @@
 
 #include "api/hot_keys.h"
 #include "api/message.h"
+#include "api/tokens.h"
 #include "once/claims.h"
 #include "once/documents.h"
 
@@ -16,7 +17,7 @@ struct ServiceOptions {
   std::string name_space = "default";  // Where a request names none.
   IfStoreDown if_store_down = IfStoreDown::refuse;
   std::string instance;  // Tells one running server from another.
-  std::string store;  // What to call the store, as in Store::describe(). Anyone may read it.
+  std::string store;     // What to call the store, as in Store::describe(). Anyone may read it.
 };
 
 class Service {
@@ -33,11 +34,13 @@ class Service {
   const ServiceOptions& options() const { return options_; }
   documents::Contention& contention() { return contention_; }
   HotKeys& hot() { return hot_; }
+  tokens::Table& tokens() { return tokens_; }
 
  private:
   const ServiceOptions options_;
   documents::Contention contention_;
   HotKeys hot_;
+  tokens::Table tokens_;
 };
 
 // The longest that the plan of a request may take, what it waits for included.

@@ -111,6 +111,8 @@ Key commit_id(std::string_view name_space, std::string_view id) {
   return {{prefix("commit", name_space).append(id), ""}, 0};
 }
 
+Key token(std::string_view id) { return {{std::string(kTokens).append(id), ""}, 0}; }
+
 std::string_view name_in(std::string_view home) {
   home.remove_prefix(home.find('/') + 1);
   home.remove_prefix(home.find('/') + 1);

@@ -39,6 +39,10 @@ Key tally_id(const Key& tally, std::string_view id);
 // The id of a commit of effects.
 Key commit_id(std::string_view name_space, std::string_view id);
 
+// A token of the store, by the hash of its secret. In no namespace.
+inline constexpr std::string_view kTokens = "token/";
+Key token(std::string_view id);
+
 // What was named, from the home of one of the above.
 std::string_view name_in(std::string_view home);
 

@@ -27,6 +27,7 @@ enum class RecordKind : std::uint8_t {
   document = 'd',
   document_change = 'D',
   receipt = 'e',
+  token = 'k',
 };
 
 class RecordWriter {

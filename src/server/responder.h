@@ -4,8 +4,10 @@
 #include <functional>
 #include <optional>
 
+#include "api/follow.h"
 #include "api/service.h"
 #include "once/batching_driver.h"
+#include "server/follow_hub.h"
 
 namespace once::server {
 
@@ -14,14 +16,23 @@ class Responder {
  public:
   using Done = std::move_only_function<void(api::Response)>;
 
-  Responder(api::Service& service, BatchingDriver& driver) : service_(service), driver_(driver) {}
+  Responder(api::Service& service, BatchingDriver& driver, FollowHub& hub)
+      : service_(service), driver_(driver), hub_(hub) {}
 
   // The answer if it is there at once; otherwise `later` gets it, on the driver's thread.
   std::optional<api::Response> respond(const api::Request& request, Done later);
 
+  // What the request wants to follow, if it is a follower's.
+  std::expected<std::optional<api::Following>, api::Response> following(
+      const api::Request& request) {
+    return api::following_of(service_, request);
+  }
+  FollowHub& hub() { return hub_; }
+
  private:
   api::Service& service_;
   BatchingDriver& driver_;
+  FollowHub& hub_;
 };
 
 }  // namespace once::server

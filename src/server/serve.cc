@@ -15,6 +15,7 @@
 namespace once::server {
 namespace {
 
+constexpr Duration kTokensEvery = std::chrono::seconds(2);
 constexpr Duration kDrain = std::chrono::seconds(4);
 
 // Blocked in every thread from now on, to be waited for in one.
@@ -40,8 +41,8 @@ bool is_loopback(const std::string& address) {
          address.starts_with("localhost:");
 }
 
-Result<void> check_listen(const ServeOptions& options) {
-  if (is_loopback(options.listen) || options.open_to_all) return {};
+Result<void> check_listen(const ServeOptions& options, const tokens::Table& tokens) {
+  if (is_loopback(options.listen) || options.open_to_all || !tokens.empty()) return {};
   return failure(ErrorCode::invalid, "refusing to listen on " + options.listen +
                                          " without tokens; see 'once help serve'");
 }
@@ -53,6 +54,19 @@ std::string new_instance() {
   return text.data();
 }
 
+// Another process on the same store may have made or revoked some. What cannot be read now is read
+// the next time.
+void refresh_tokens(BatchingDriver& driver, tokens::Table& table) {
+  Result<std::vector<tokens::Token>> known = driver.run(tokens::list());
+  if (known) table.replace(std::move(*known));
+}
+
+// The hub reads through the driver, and the driver answers to the hub: reading ends first.
+struct Stopping {
+  FollowHub& hub;
+  ~Stopping() { hub.stop(); }
+};
+
 void wait_for(const sigset_t& signals) {
   int received = 0;
   (void)sigwait(&signals, &received);
@@ -61,7 +75,6 @@ void wait_for(const sigset_t& signals) {
 }  // namespace
 
 Result<void> serve(ServeOptions options, const std::function<void(const std::string&)>& ready) {
-  if (Result<void> ok = check_listen(options); !ok) return ok;
   const sigset_t signals = hold_signals();
   allow_many_descriptors();
   Result<std::unique_ptr<Store>> store = open_store(options.store);
@@ -71,8 +84,19 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   options.settings.max_document_bytes =
       std::max(options.settings.max_document_bytes, (*store)->limits().value_bytes);
   api::Service service(options.service);
+  Result<std::vector<tokens::Token>> known = BlockingDriver(**store).run(tokens::list());
+  if (!known) return std::unexpected(std::move(known.error()));
+  service.tokens().replace(std::move(*known));
+  if (Result<void> ok = check_listen(options, service.tokens()); !ok) return ok;
+  std::optional<FollowHub> hub;  // Outlives the driver, whose last pages come here.
   BatchingDriver driver(**store);
-  Responder responder(service, driver);
+  hub.emplace(driver, system_clock());
+  const Stopping stop{*hub};
+  const Periodic refreshing(system_clock(), kTokensEvery, [&] {
+    refresh_tokens(driver, service.tokens());
+    return false;
+  });
+  Responder responder(service, driver, *hub);
   Server server(options.settings, responder);
   const Result<std::string> url = server.listen(options.listen);
   if (!url) return std::unexpected(url.error());

@@ -23,6 +23,8 @@ using boost::system::error_code;
 using Instant = std::chrono::steady_clock::time_point;
 
 constexpr std::size_t kReadBytes = 16U << 10;
+constexpr auto kHeartbeat = std::chrono::seconds(15);
+constexpr std::string_view kHeartbeatText = ":\n\n";
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 api::Response too_large(std::size_t limit) {
@@ -53,10 +55,12 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
 
   void finish() override {
     finishing_ = true;
+    if (follower_) return abort();
     if (owed_.empty() && !writing_ && !in_request()) abort();
   }
 
   void abort() override {
+    if (follower_) shared_.responder.hub().leave(*std::exchange(follower_, std::nullopt));
     error_code ignored;
     socket_.shutdown(tcp::socket::shutdown_both, ignored);
     socket_.close(ignored);
@@ -64,6 +68,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   }
 
   void end_if_late(Instant now) override {
+    if (follower_ && !writing_ && now - written_since_ >= kHeartbeat) return send(kHeartbeatText);
     if (now < deadline()) return;
     if (writing_ || !in_request() || refused_) return abort();
     refuse(api::Problem(api::Code::invalid, "the request took too long to arrive")
@@ -85,6 +90,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   // What is being worked on has bounds of its own.
   Instant deadline() const {
     if (writing_) return written_since_ + shared_.settings.send;
+    if (follower_) return Instant::max();
     if (in_request()) return request_since_ + shared_.settings.receive;
     return owed_.empty() ? idle_since_ + shared_.settings.idle : Instant::max();
   }
@@ -101,7 +107,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   }
 
   bool may_read() const {
-    return !reading_ && !refused_ && !ended_ && socket_.is_open() &&
+    return !reading_ && (!refused_ || follower_) && !ended_ && socket_.is_open() &&
            owed_.size() < shared_.settings.max_pipelined &&
            unsent_ < shared_.settings.max_output_bytes;
   }
@@ -124,6 +130,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
       if (owed_.empty() && !writing_) abort();
       return;
     }
+    if (follower_) return read();  // A follower has nothing more to say.
     if (!in_request()) request_since_ = std::chrono::steady_clock::now();
     in_.commit(count);
     take_requests();
@@ -194,6 +201,9 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   }
 
   void answer(const api::Request& request, std::uint64_t id) {
+    auto following = shared_.responder.following(request);
+    if (!following) return settle(id, following.error());
+    if (*following) return start_following(id, **following);
     std::optional<api::Response> ready =
         shared_.responder.respond(request, [self = shared_from_this(), id](api::Response response) {
           self->thread_.later([self, id, response = std::move(response)] {
@@ -202,6 +212,31 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
           });
         });
     if (ready) settle(id, *ready);
+  }
+
+  // From here on the connection carries events in place of answers. Whoever is fed says when it may
+  // be fed again: a slow peer holds up nobody else.
+  void start_following(std::uint64_t id, const api::Following& what) {
+    refused_ = true;
+    std::erase_if(owed_, [id](const Owed& owed) { return owed.id == id; });
+    send(encode_stream_head("text/event-stream", shared_.clock.now()));
+    follower_ = shared_.responder.hub().follow(what.name_space, what.stream, what.from,
+                                               [self = weak_from_this(), this](Chunk chunk) {
+                                                 if (const auto alive = self.lock()) {
+                                                   thread_.later([alive, this, chunk] {
+                                                     fed_ = true;
+                                                     send(*chunk);
+                                                   });
+                                                 }
+                                               });
+  }
+
+  void send(std::string_view bytes) {
+    if (!socket_.is_open()) return;
+    Owed& owed = owe({});
+    owed.bytes = bytes;
+    owed.ready = true;
+    flush();
   }
 
   void settle(std::uint64_t id, const api::Response& response) {
@@ -245,6 +280,9 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     unsent_ -= std::min(unsent_, out_.size());
     const bool done = owed_.empty() && (ended_ || (finishing_ && !in_request()));
     if (error || closing_ || done) return abort();
+    if (follower_ && owed_.empty() && std::exchange(fed_, false)) {
+      shared_.responder.hub().ready(*follower_);
+    }
     idle_since_ = std::chrono::steady_clock::now();
     take_requests();  // What was left in the buffer when too many were owed.
     flush();
@@ -260,6 +298,8 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   std::string out_;        // Being sent.
   std::size_t unsent_ = 0;
   std::uint64_t last_id_ = 0;
+  std::optional<FollowHub::FollowerId> follower_;
+  bool fed_ = false;  // And has not asked for more yet.
   Instant idle_since_;
   Instant request_since_;
   Instant written_since_;

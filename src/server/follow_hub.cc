@@ -1,0 +1,150 @@
+#include "server/follow_hub.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/follow.h"
+
+namespace once::server {
+namespace {
+
+constexpr std::size_t kEventsPerRead = 1'000;
+
+Chunk text_of(const LogPage& page) {
+  std::string text;
+  for (const LogEntry& entry : page.events) text += api::sse_text(entry);
+  return std::make_shared<const std::string>(std::move(text));
+}
+
+}  // namespace
+
+FollowHub::FollowHub(BatchingDriver& driver, Clock& clock, Duration poll) : driver_(driver) {
+  poller_.emplace(clock, poll, [this] {
+    hint_all();
+    return false;
+  });
+}
+
+void FollowHub::stop() {
+  {
+    const Lock lock(mutex_);
+    stopped_ = true;
+  }
+  poller_.reset();
+}
+
+FollowHub::FollowerId FollowHub::follow(const std::string& name_space, const std::string& stream,
+                                        std::int64_t from, Feed feed) {
+  const Lock lock(mutex_);
+  const FollowerId id = ++last_id_;
+  Follower& follower =
+      followers_.emplace(id, Follower{{name_space, stream}, from, std::move(feed)}).first->second;
+  wait_at(id, follower);
+  return id;
+}
+
+void FollowHub::ready(FollowerId id) {
+  const Lock lock(mutex_);
+  const auto found = followers_.find(id);
+  if (found != followers_.end()) wait_at(id, found->second);
+}
+
+void FollowHub::leave(FollowerId id) {
+  const Lock lock(mutex_);
+  const auto found = followers_.find(id);
+  if (found == followers_.end()) return;
+  const Follower& follower = found->second;
+  const auto stream = streams_.find(follower.stream);
+  if (stream != streams_.end()) {
+    const auto place = stream->second.find(follower.next);
+    if (place != stream->second.end()) {
+      std::erase(place->second.waiting, id);
+      if (place->second.waiting.empty() && !place->second.reading) stream->second.erase(place);
+    }
+    if (stream->second.empty()) streams_.erase(stream);
+  }
+  followers_.erase(found);
+}
+
+void FollowHub::hint(const std::string& name_space, const std::string& stream) {
+  const Lock lock(mutex_);
+  const auto found = streams_.find({name_space, stream});
+  if (found != streams_.end()) hint_stream(found->first, found->second);
+}
+
+void FollowHub::hint_all() {
+  const Lock lock(mutex_);
+  for (auto& [stream, places] : streams_) hint_stream(stream, places);
+}
+
+void FollowHub::hint_stream(const StreamName& stream, Places& places) {
+  for (auto& [from, place] : places) {
+    if (place.reading) {
+      place.again = true;
+    } else {
+      place.reading = true;
+      read(stream, from);
+    }
+  }
+}
+
+// Whoever comes to a place may be behind the end, so it is read at once.
+void FollowHub::wait_at(FollowerId id, Follower& follower) {
+  Place& place = streams_[follower.stream][follower.next];
+  place.waiting.push_back(id);
+  if (std::exchange(place.reading, true)) return;
+  read(follower.stream, follower.next);
+}
+
+void FollowHub::read(const StreamName& stream, std::int64_t from) {
+  const logs::Stream which = logs::stream(stream.first, stream.second);
+  const LogRead request{.from = from, .limit = kEventsPerRead};
+  auto done = [this, stream, from](Result<LogPage> page) {
+    on_page(stream, from, std::move(page));
+  };
+  if (!stopped_ && driver_.start<LogPage>(logs::read(which, request), std::move(done))) return;
+  // Too much is under way; the next hint or poll tries again.
+  streams_[stream][from].reading = false;
+}
+
+void FollowHub::on_page(const StreamName& stream, std::int64_t from, Result<LogPage> page) {
+  const bool found = page && !page->events.empty();
+  const std::int64_t next = found ? page->events.back().index + 1 : from;
+  const std::vector<Feed> fed = move_on(stream, from, next);
+  if (!found) return;
+  const Chunk chunk = text_of(*page);
+  for (const Feed& feed : fed) feed(chunk);
+}
+
+// Takes all who wait at `from` on to `next`; nobody if that is the same place. A place that was
+// hinted at meanwhile is read again.
+std::vector<FollowHub::Feed> FollowHub::move_on(const StreamName& stream, std::int64_t from,
+                                                std::int64_t next) {
+  const Lock lock(mutex_);
+  const auto places = streams_.find(stream);
+  if (places == streams_.end()) return {};
+  const auto at = places->second.find(from);
+  if (at == places->second.end()) return {};
+  if (next == from) {
+    at->second.reading = false;
+    if (at->second.waiting.empty()) {
+      places->second.erase(at);
+      if (places->second.empty()) streams_.erase(places);
+    } else if (std::exchange(at->second.again, false)) {
+      at->second.reading = true;
+      read(stream, from);
+    }
+    return {};
+  }
+  std::vector<Feed> fed;
+  for (const FollowerId id : at->second.waiting) {
+    Follower& follower = followers_.at(id);
+    follower.next = next;
+    fed.push_back(follower.feed);
+  }
+  places->second.erase(at);
+  if (places->second.empty()) streams_.erase(places);
+  return fed;
+}
+
+}  // namespace once::server

@@ -1,0 +1,85 @@
+// Everybody who follows a log is fed from here, by store reads in index order and nothing else
+// (H6): what is appended through this server is only a hint to read. All who wait at one place of a
+// stream share one read, so a thousand followers cost what one does.
+//
+// Safe to call from any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "drivers/periodic.h"
+#include "kernel/mutex.h"
+#include "once/batching_driver.h"
+#include "once/log.h"
+
+namespace once::server {
+
+using Chunk = std::shared_ptr<const std::string>;
+
+class FollowHub {
+ public:
+  using FollowerId = std::uint64_t;
+
+  // Gets what there is next, on any thread, and must not block. It gets no more until it asks by
+  // ready(). Nothing: the stream cannot be read, and the follower is off.
+  using Feed = std::function<void(Chunk chunk)>;
+
+  // `driver` and `clock` must outlive it. A stream that others append to is looked at this often.
+  FollowHub(BatchingDriver& driver, Clock& clock, Duration poll = std::chrono::milliseconds(200));
+
+  // Feeds the events of a stream from index `from` on.
+  FollowerId follow(const std::string& name_space, const std::string& stream, std::int64_t from,
+                    Feed feed);
+  void ready(FollowerId id);  // What it was fed is on its way; it takes more.
+  void leave(FollowerId id);
+
+  // Something was appended to the stream, or may have been.
+  void hint(const std::string& name_space, const std::string& stream);
+  void hint_all();
+
+  // Reads nothing from now on. Before the driver ends; pages under way still arrive here.
+  void stop();
+
+ private:
+  using StreamName = std::pair<std::string, std::string>;
+
+  struct Follower {
+    StreamName stream;
+    std::int64_t next = 1;
+    Feed feed;
+  };
+
+  // The followers of a stream that wait, by the index they wait for.
+  struct Place {
+    std::vector<FollowerId> waiting;
+    bool reading = false;
+    bool again = false;  // A hint came while it was being read.
+  };
+  using Places = std::map<std::int64_t, Place>;
+
+  void wait_at(FollowerId id, Follower& follower) ONCE_REQUIRES(mutex_);
+  void hint_stream(const StreamName& stream, Places& places) ONCE_REQUIRES(mutex_);
+  void read(const StreamName& stream, std::int64_t from) ONCE_REQUIRES(mutex_);
+  void on_page(const StreamName& stream, std::int64_t from, Result<LogPage> page);
+  std::vector<Feed> move_on(const StreamName& stream, std::int64_t from, std::int64_t next)
+      ONCE_EXCLUDES(mutex_);
+
+  BatchingDriver& driver_;
+
+  Mutex mutex_;
+  bool stopped_ ONCE_GUARDED_BY(mutex_) = false;
+  FollowerId last_id_ ONCE_GUARDED_BY(mutex_) = 0;
+  std::unordered_map<FollowerId, Follower> followers_ ONCE_GUARDED_BY(mutex_);
+  std::map<StreamName, Places> streams_ ONCE_GUARDED_BY(mutex_);
+
+  std::optional<Periodic> poller_;  // Last: it uses all of the above.
+};
+
+}  // namespace once::server
