@@ -1,0 +1,156 @@
+// The server's bounds, in this process and on a store that a test holds up.
+#include "server/server.h"
+
+#include <gtest/gtest.h>
+
+#include "once/memory_store.h"
+#include "testing/gated_store.h"
+#include "testing/raw_http.h"
+
+namespace once::server {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::RawHttp;
+
+class ServerTest : public ::testing::Test {
+ protected:
+  ~ServerTest() override {
+    store_.open();
+    server_.reset();
+    hub_->stop();
+    driver_.reset();
+  }
+
+  void serve(const Settings& settings = {}, BatchingOptions driving = {}) {
+    driver_ = std::make_unique<BatchingDriver>(store_, driving);
+    hub_ = std::make_unique<FollowHub>(*driver_, system_clock());
+    responder_ = std::make_unique<Responder>(service_, *driver_, *hub_);
+    server_ = std::make_unique<Server>(settings, *responder_);
+    const Result<std::string> url = server_->listen("127.0.0.1:0");
+    ASSERT_TRUE(url.has_value()) << url.error().message;
+    port_ = static_cast<std::uint16_t>(std::stoi(url->substr(url->rfind(':') + 1)));
+  }
+  RawHttp connect() const { return RawHttp(port_); }
+
+  std::unique_ptr<MemoryStore> memory_ = open_memory();
+  testing::GatedStore store_{*memory_};
+  api::Service service_;
+  std::unique_ptr<FollowHub> hub_;
+  std::unique_ptr<BatchingDriver> driver_;
+  std::unique_ptr<Responder> responder_;
+  std::unique_ptr<Server> server_;
+  std::uint16_t port_ = 0;
+};
+
+TEST_F(ServerTest, AStalledStoreDoesNotKeepTheServerFromSayingThatItLives) {
+  serve();
+  store_.close();
+  RawHttp stalled = connect();
+  stalled.send("POST", "/v1/claims/a", "{}");
+  store_.await_visitor();
+  for (int i = 0; i < 10; ++i) {
+    RawHttp probe = connect();
+    EXPECT_EQ(probe.call("GET", "/healthz")->status, 200);
+  }
+  store_.open();
+  EXPECT_EQ(stalled.receive()->status, 201);
+}
+
+TEST_F(ServerTest, OverloadIsRefusedWithRetryAfterAndRecovers) {
+  serve({}, {.max_plans = 4});
+  store_.close();
+  std::vector<RawHttp> waiting;
+  for (int i = 0; i < 4; ++i) {
+    waiting.push_back(connect());
+    waiting.back().send("POST", "/v1/claims/k" + std::to_string(i), "{}");
+    if (i == 0) store_.await_visitor();
+  }
+  RawHttp late = connect();
+  std::optional<testing::RawAnswer> refused;
+  do {  // Until the four before have arrived.
+    refused = late.call("POST", "/v1/claims/late/renew", R"({"ticket":"none"})");
+    ASSERT_TRUE(refused.has_value());
+  } while (refused->status != 503);
+  EXPECT_NE(refused->body.find("overloaded"), std::string::npos);
+  EXPECT_NE(refused->header("Retry-After"), "");
+  store_.open();
+  for (RawHttp& peer : waiting) EXPECT_EQ(peer.receive()->status, 201);
+  EXPECT_EQ(late.call("POST", "/v1/claims/late", "{}")->status, 201);
+}
+
+TEST_F(ServerTest, TooManyConnectionsAreTurnedAwayAndThenWelcome) {
+  serve({.max_connections = 2});
+  std::vector<RawHttp> in;
+  for (int i = 0; i < 2; ++i) {
+    in.push_back(connect());
+    EXPECT_EQ(in.back().call("GET", "/healthz")->status, 200);
+  }
+  RawHttp third = connect();
+  const auto refused = third.receive();
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->status, 503);
+  in.clear();
+  while (server_->connections() > 0) std::this_thread::yield();
+  RawHttp again = connect();
+  EXPECT_EQ(again.call("GET", "/healthz")->status, 200);
+}
+
+TEST_F(ServerTest, AnIdleConnectionEnds) {
+  serve({.idle = 1ms});
+  RawHttp peer = connect();
+  EXPECT_TRUE(peer.ended());
+  while (server_->connections() > 0) std::this_thread::yield();
+}
+
+TEST_F(ServerTest, ARequestThatNeverEndsIsAnswered408) {
+  serve({.receive = 1ms});
+  RawHttp peer = connect();
+  peer.send("POST /v1/claims/a HTTP/1.1\r\nHost: x\r\nContent-Le");
+  const auto answer = peer.receive();
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->status, 408);
+  EXPECT_TRUE(peer.ended());
+}
+
+TEST_F(ServerTest, APortThatIsTakenIsSaidSo) {
+  serve();
+  Server second({}, *responder_);
+  const auto url = second.listen("127.0.0.1:" + std::to_string(port_));
+  ASSERT_FALSE(url.has_value());
+  EXPECT_TRUE(url.error().message.starts_with("cannot listen on 127.0.0.1:"));
+  EXPECT_FALSE(second.listen("nowhere").has_value());
+}
+
+TEST_F(ServerTest, ATokenIsRequiredOnceThereIsOne) {
+  serve();
+  RawHttp peer = connect();
+  const auto made = peer.call("POST", "/v1/tokens", R"({"namespace":"team"})");
+  ASSERT_EQ(made->status, 201) << made->body;
+  const std::size_t at = made->body.find("\"token\":\"") + 9;
+  const std::string secret = made->body.substr(at, made->body.find('"', at) - at);
+  const std::string bearer = "Authorization: Bearer " + secret + "\r\n";
+  EXPECT_EQ(peer.call("GET", "/healthz")->status, 200);
+  EXPECT_EQ(peer.call("POST", "/v1/claims/a", "{}")->status, 401);
+  EXPECT_EQ(peer.call("POST", "/v1/claims/a", "{}", "Authorization: Bearer x\r\n")->status, 401);
+  EXPECT_EQ(peer.call("POST", "/v1/claims/a", "{}", bearer)->status, 201);
+  EXPECT_EQ(peer.call("GET", "/v1/claims/a", "", bearer + "Once-Namespace: team\r\n")->status, 200);
+  EXPECT_EQ(peer.call("GET", "/v1/claims/a", "", bearer + "Once-Namespace: other\r\n")->status,
+            403);
+  EXPECT_EQ(peer.call("GET", "/v1/tokens", "", bearer)->status, 403);
+}
+
+TEST_F(ServerTest, AReadOnlyTokenReads) {
+  serve();
+  RawHttp peer = connect();
+  const auto made = peer.call("POST", "/v1/tokens", R"({"read_only":true})");
+  const std::size_t at = made->body.find("\"token\":\"") + 9;
+  const std::string secret = made->body.substr(at, made->body.find('"', at) - at);
+  const std::string bearer = "Authorization: Bearer " + secret + "\r\n";
+  EXPECT_EQ(peer.call("GET", "/v1/claims/a", "", bearer)->status, 404);
+  EXPECT_EQ(peer.call("POST", "/v1/claims/a", "{}", bearer)->status, 403);
+  EXPECT_EQ(peer.call("DELETE", "/v1/claims/a", "", bearer)->status, 403);
+}
+
+}  // namespace
+}  // namespace once::server
