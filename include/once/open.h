@@ -17,9 +17,18 @@
 
 namespace once {
 
+struct OpenOptions {
+  // How long to wait for another process that has the directory of an embedded store open.
+  Duration wait_for_turn = Duration::zero();
+};
+
 // `invalid`: not an address, or an option that does not exist. `unsupported`: a store that this
 // build has not. Otherwise as the store's own opening.
-Result<std::unique_ptr<Store>> open_store(std::string_view address);
+Result<std::unique_ptr<Store>> open_store(std::string_view address,
+                                          const OpenOptions& options = {});
+
+// Where an embedded store keeps its data; nothing for an address of any other kind.
+std::optional<std::filesystem::path> directory_of(std::string_view address);
 
 // The directory that an address names; nothing if it names none.
 std::optional<std::filesystem::path> directory_of(std::string_view address);

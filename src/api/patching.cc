@@ -12,7 +12,7 @@ constexpr std::size_t kMaxDepth = 100;
 
 // What one patch may take: doubling an array again and again ends here, and so does inserting
 // before a million others ten thousand times.
-constexpr std::size_t kMaxWork = 20'000'000;   // Values that are copied, measured or shifted.
+constexpr std::size_t kMaxWork = 10'000'000;   // Values that are copied, measured or shifted.
 constexpr std::size_t kMaxCopied = 64U << 20;  // Bytes.
 
 std::unexpected<Error> missing() {

@@ -5,14 +5,11 @@
 namespace once::api {
 namespace {
 
-Answer healthy(Call& call) {
-  JsonObject body;
-  body.text("status", "ok").text("instance", call.service.options().instance);
-  return json_response(200, body.finish());
-}
-
 constexpr std::array kRoutes = {
-    Route{"GET", "/healthz", healthy, Access::open},
+    Route{"GET", "/", show_page, Access::open},
+    Route{"GET", "/healthz", show_health, Access::open},
+    Route{"GET", "/readyz", show_readiness, Access::open},
+    Route{"GET", "/openapi.yaml", show_openapi, Access::open},
     Route{"POST", "/v1/claims/{}", take_claim},
     Route{"GET", "/v1/claims/{}", show_claim, Access::read},
     Route{"DELETE", "/v1/claims/{}", forget_claim},
@@ -32,6 +29,11 @@ constexpr std::array kRoutes = {
     Route{"PUT", "/v1/docs/{}", put_document},
     Route{"PATCH", "/v1/docs/{}", patch_document},
     Route{"DELETE", "/v1/docs/{}", remove_document},
+    // Before the next: a tally named "read" is reached as "%72ead".
+    Route{"POST", "/v1/tallies/read", read_tallies, Access::read},
+    Route{"POST", "/v1/tallies/{}", add_to_tally},
+    Route{"GET", "/v1/tallies/{}", read_tally, Access::read},
+    Route{"POST", "/v1/commit", commit_effects},
 };
 
 }  // namespace

@@ -1,45 +1,9 @@
-// The binary from outside: what it prints where, and what it exits with.
-#include <gtest/gtest.h>
-#include <stdlib.h>
-#include <sys/wait.h>
+#include "cli/cli_fixture.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <string>
-
+namespace once::cli {
 namespace {
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-};
-
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-Outcome once(const std::string& arguments) {
-  std::string name = std::filesystem::temp_directory_path() / "once-cli-XXXXXX";
-  const std::filesystem::path directory = mkdtemp(name.data());
-  const auto out = directory / "out";
-  const auto err = directory / "err";
-  const std::string line =
-      "'" ONCE_BINARY "' " + arguments + " >'" + out.string() + "' 2>'" + err.string() + "'";
-  const int status = std::system(line.c_str());
-  Outcome outcome{WIFEXITED(status) ? WEXITSTATUS(status) : -1, content_of(out), content_of(err)};
-  std::filesystem::remove_all(directory);
-  return outcome;
-}
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-TEST(Cli, VersionNamesTheVersionAndTheStoresBuiltIn) {
+TEST_F(Cli, VersionNamesTheVersionAndTheStoresBuiltIn) {
   const Outcome outcome = once("version");
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_TRUE(outcome.out.starts_with("once " ONCE_VERSION "\n")) << outcome.out;
@@ -47,7 +11,7 @@ TEST(Cli, VersionNamesTheVersionAndTheStoresBuiltIn) {
   EXPECT_EQ(outcome.err, "");
 }
 
-TEST(Cli, VersionForMachinesIsOneLineOfJson) {
+TEST_F(Cli, VersionForMachinesIsOneLineOfJson) {
   const Outcome outcome = once("version --json");
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_TRUE(outcome.out.starts_with(R"({"version":")" ONCE_VERSION R"(",)")) << outcome.out;
@@ -55,11 +19,11 @@ TEST(Cli, VersionForMachinesIsOneLineOfJson) {
   EXPECT_TRUE(outcome.out.ends_with("]}\n")) << outcome.out;
 }
 
-TEST(Cli, HelpListsEveryCommandAndExplainsEachWithAnExample) {
+TEST_F(Cli, HelpListsEveryCommandAndExplainsEachWithAnExample) {
   const Outcome list = once("help");
   EXPECT_EQ(list.exit_code, 0);
   EXPECT_EQ(list.err, "");
-  for (const std::string command : {"help", "version"}) {
+  for (const std::string command : {"claim", "seen", "version", "help"}) {
     EXPECT_TRUE(holds(list.out, "\n  " + command + " ")) << list.out;
     const Outcome help = once("help " + command);
     EXPECT_EQ(help.exit_code, 0);
@@ -68,35 +32,63 @@ TEST(Cli, HelpListsEveryCommandAndExplainsEachWithAnExample) {
   }
 }
 
-TEST(Cli, OptionsThatPeopleTryFirstWork) {
+TEST_F(Cli, OptionsThatPeopleTryFirstWork) {
   EXPECT_EQ(once("--help").out, once("help").out);
   EXPECT_EQ(once("-h").out, once("help").out);
   EXPECT_EQ(once("--version").out, once("version").out);
   EXPECT_EQ(once("--version").exit_code, 0);
 }
 
-TEST(Cli, AMistypedCommandIsRefusedWithTheNearestName) {
+TEST_F(Cli, AMistypedCommandIsRefusedWithTheNearestName) {
   const Outcome outcome = once("verison");
   EXPECT_EQ(outcome.exit_code, 64);
   EXPECT_EQ(outcome.out, "");
   EXPECT_TRUE(holds(outcome.err, "no command 'verison'; did you mean 'version'?")) << outcome.err;
 }
 
-TEST(Cli, AnUnlikeCommandIsRefusedWithoutAGuess) {
+TEST_F(Cli, AnUnlikeCommandIsRefusedWithoutAGuess) {
   const Outcome outcome = once("frobnicate");
   EXPECT_EQ(outcome.exit_code, 64);
   EXPECT_FALSE(holds(outcome.err, "did you mean")) << outcome.err;
   EXPECT_TRUE(holds(outcome.err, "once help")) << outcome.err;
 }
 
-TEST(Cli, ArgumentsACommandDoesNotTakeAreRefused) {
+TEST_F(Cli, ArgumentsACommandDoesNotTakeAreRefused) {
   EXPECT_EQ(once("version --jsn").exit_code, 64);
   EXPECT_EQ(once("version --json --json").exit_code, 64);
   EXPECT_EQ(once("help version help").exit_code, 64);
   EXPECT_EQ(once("help frobnicate").exit_code, 64);
 }
 
-TEST(Cli, WithoutACommandItSaysThatOneIsMissing) {
+TEST_F(Cli, WhatIsWrongIsSaidOnOneLineThatNamesTheHelp) {
+  EXPECT_EQ(once("claim").err,
+            "once claim: it takes take, renew, complete, release, forget, show or list; "
+            "see 'once help claim'\n");
+  EXPECT_EQ(once("claim show").err, "once claim show: it takes a KEY; see 'once help claim'\n");
+  EXPECT_EQ(once("claim show a b").err,
+            "once claim show: 'b' is too much: it takes only a KEY; see 'once help claim'\n");
+  EXPECT_EQ(once("claim show a --lease 5s").err,
+            "once claim show: there is no option --lease; see 'once help claim'\n");
+  EXPECT_EQ(once("claim take a --lease").err,
+            "once claim take: --lease needs a value; see 'once help claim'\n");
+  EXPECT_EQ(once("claim tkae a").exit_code, 64);
+  EXPECT_EQ(once("claim take a -x").exit_code, 64);
+  EXPECT_FALSE(std::filesystem::exists(store()));
+}
+
+TEST_F(Cli, HelpIsAlsoAnOptionOfEveryCommand) {
+  EXPECT_EQ(once("claim take --help").out, once("help claim").out);
+  EXPECT_EQ(once("seen -h").out, once("help seen").out);
+  EXPECT_EQ(once("seen -h").exit_code, 0);
+}
+
+TEST_F(Cli, OutputThatCannotBeWrittenIsNoSuccess) {
+  const Outcome outcome = shell("once help >/dev/full");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_TRUE(holds(outcome.err, "cannot be written")) << outcome.err;
+}
+
+TEST_F(Cli, WithoutACommandItSaysThatOneIsMissing) {
   const Outcome outcome = once("");
   EXPECT_EQ(outcome.exit_code, 64);
   EXPECT_EQ(outcome.out, "");
@@ -105,3 +97,4 @@ TEST(Cli, WithoutACommandItSaysThatOneIsMissing) {
 }
 
 }  // namespace
+}  // namespace once::cli

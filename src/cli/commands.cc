@@ -35,8 +35,18 @@ const Command* nearest(std::string_view name) {
 }  // namespace
 
 std::span<const Command> commands() {
-  static const std::array kCommands = {kServe, kVersion, kHelp};
+  static const std::array kCommands = {kRun,   kServe, kClaim,   kSeen,
+                                       kToken, kBench, kVersion, kHelp};
   return kCommands;
+}
+
+std::span<const Option> common_options() {
+  static constexpr std::array kOptions = {
+      Option{"store"},         Option{"namespace"}, Option{"token"},
+      Option{"if-store-down"}, Option{"config"},    Option{"json", Option::Kind::flag},
+      Option{"field"},
+  };
+  return kOptions;
 }
 
 const Command* find_command(std::string_view name) {
@@ -52,8 +62,8 @@ int refuse_unknown(std::string_view name) {
 }
 
 int refuse_usage(std::string_view command, std::string_view problem) {
-  std::cerr << "once " << command << ": " << problem << "\nonce " << command << ": see 'once help "
-            << command << "'\n";
+  const std::string_view first_word = command.substr(0, command.find(' '));
+  std::cerr << "once " << command << ": " << problem << "; see 'once help " << first_word << "'\n";
   return kUsage;
 }
 

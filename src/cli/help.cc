@@ -1,11 +1,34 @@
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <string>
 
-#include "cli/command.h"
+#include "cli/invocation.h"
 
 namespace once::cli {
 namespace {
+
+constexpr std::string_view kCommon = R"(
+'once help COMMAND' explains a command and gives examples.
+
+Every command takes:
+  --store STORE           a directory, a store's address (memory:, rocksdb:/dir), or a running
+                          server (http://host:7600); a directory where a server runs is that server
+  --namespace NAME        keeps its keys apart from those of other namespaces
+  --token TOKEN           for a server that asks for one
+  --if-store-down WHAT    proceed: claim and seen answer as if all were new; refuse: they fail
+  --config FILE           options as TOML: at the top level, or in a table named after a command
+  --json                  prints the answer as a line of JSON
+  --field NAME            prints one field of the answer
+  --                      ends the options
+
+Each option may also come from the environment (ONCE_STORE, ONCE_IF_STORE_DOWN, ...) or from the
+configuration file; the command line wins over the environment, the environment over the file.
+Without any, the store is $XDG_STATE_HOME/once, ~/.local/state/once, or for root /var/lib/once.
+
+Exit codes: 0 done, 1 refused (lost, fenced, mismatch, duplicate, not found), 64 usage, 69 store
+unavailable, 75 busy, try later.
+)";
 
 void list_commands() {
   std::size_t width = 0;
@@ -15,34 +38,35 @@ void list_commands() {
     const std::string gap(width - command.name.size() + 2, ' ');
     std::cout << "  " << command.name << gap << command.summary << '\n';
   }
-  std::cout << "\n'once help COMMAND' explains a command and gives an example.\n";
+  std::cout << kCommon;
 }
 
-int run(Arguments arguments) {
-  if (arguments.size() > 1) return refuse_usage("help", "one command at a time");
-  if (arguments.empty()) {
+int run(const Invocation& invocation) {
+  if (invocation.words.empty()) {
     list_commands();
     return kDone;
   }
-  const Command* command = find_command(arguments[0]);
-  if (command == nullptr) return refuse_unknown(arguments[0]);
+  const Command* command = find_command(invocation.words[0]);
+  if (command == nullptr) return refuse_unknown(invocation.words[0]);
   std::cout << command->help;
   return kDone;
 }
+
+constexpr std::array kVerbs = {Verb{.most = 1, .words = "one COMMAND", .run = run}};
 
 }  // namespace
 
 const Command kHelp = {
     .name = "help",
     .summary = "Lists the commands, or explains one of them",
-    .help = R"(Usage: once help [COMMAND]
+    .help = R"help(Usage: once help [COMMAND]
 
 Lists the commands, or explains COMMAND.
 
 Example:
   once help version
-)",
-    .run = run,
+)help",
+    .verbs = kVerbs,
 };
 
 }  // namespace once::cli

@@ -1,33 +1,71 @@
-#include <iostream>
-#include <string>
-
-#include "cli/command.h"
 #include "server/serve.h"
+
+#include <array>
+#include <iostream>
+
+#include "cli/answer.h"
+#include "cli/invocation.h"
+#include "cli/target.h"
 
 namespace once::cli {
 namespace {
 
-int run(Arguments arguments) {
-  server::ServeOptions options{.store = "memory:"};
-  for (std::size_t i = 0; i + 1 < arguments.size(); i += 2) {
-    if (arguments[i] == "--store") options.store = arguments[i + 1];
-    if (arguments[i] == "--listen") options.listen = arguments[i + 1];
+Result<server::ServeOptions> options_of(const Invocation& invocation) {
+  server::ServeOptions options;
+  Result<std::string> standard = default_store();
+  if (!standard && !invocation.option("store")) return std::unexpected(standard.error());
+  options.store = invocation.option("store").value_or(standard ? *standard : "");
+  options.listen = invocation.option("listen").value_or(options.listen);
+  options.open_to_all = invocation.flag("open-to-all");
+  options.service.name_space = invocation.option("namespace").value_or("default");
+  const std::string down = invocation.option("if-store-down").value_or("refuse");
+  if (down == "proceed") options.service.if_store_down = IfStoreDown::proceed;
+  const auto connections = invocation.integer("max-connections");
+  if (!connections) return std::unexpected(connections.error());
+  if (*connections && (**connections < 1 || **connections > 1'000'000)) {
+    return failure(ErrorCode::invalid, "--max-connections is 1 to 1000000");
   }
-  const Result<void> served =
-      server::serve(options, [](const std::string& line) { std::cout << line << std::endl; });
-  if (served) return kDone;
-  std::cerr << "once serve: " << served.error().message << '\n';
-  return 69;
+  if (*connections) {
+    options.settings.max_connections = static_cast<std::size_t>(**connections);
+  }
+  return options;
 }
+
+int run(const Invocation& invocation) {
+  const Result<server::ServeOptions> options = options_of(invocation);
+  if (!options) return complain(invocation, options.error());
+  const Result<void> served =
+      server::serve(*options, [](const std::string& line) { std::cout << line << std::endl; });
+  return served ? kDone : complain(invocation, served.error());
+}
+
+constexpr std::array kOptions = {Option{"listen"}, Option{"max-connections"},
+                                 Option{"open-to-all", Option::Kind::flag}};
+constexpr std::array kVerbs = {Verb{.options = kOptions, .run = run}};
 
 }  // namespace
 
 const Command kServe = {
     .name = "serve",
     .summary = "Serves the API over HTTP",
-    .help = R"(Usage: once serve [--store URL] [--listen 127.0.0.1:7600]
+    .help =
+        R"(Usage: once serve [--store ADDRESS] [--listen 127.0.0.1:7600] [--max-connections 10000]
+                  [--open-to-all]
+
+Serves the API over HTTP until it is told to stop (TERM or INT): then it takes no further request,
+finishes those under way and exits within 5 s. Prints one line with its URL and its store when it is
+ready. The store is a directory, or another address; see 'once help'. While a server owns a directory,
+commands that are given the directory go through the server.
+
+  --listen HOST:PORT    port 0 chooses one
+  --max-connections N   more are answered 503
+  --open-to-all         listen beyond loopback although no token is configured: everybody who reaches
+                        the port may do everything. See 'once help token' for the better way
+
+Example:
+  timeout 1 once serve --listen 127.0.0.1:0 || true
 )",
-    .run = run,
+    .verbs = kVerbs,
 };
 
 }  // namespace once::cli

@@ -1,7 +1,7 @@
 #include <array>
 #include <iostream>
 
-#include "cli/command.h"
+#include "cli/invocation.h"
 
 namespace once::cli {
 namespace {
@@ -36,31 +36,26 @@ void print_text() {
   }
 }
 
-int run(Arguments arguments) {
-  if (arguments.empty()) {
-    print_text();
-    return kDone;
-  }
-  if (arguments.size() > 1 || arguments[0] != "--json") {
-    return refuse_usage("version", "takes no argument but --json");
-  }
-  print_json();
+int run(const Invocation& invocation) {
+  invocation.flag("json") ? print_json() : print_text();
   return kDone;
 }
+
+constexpr std::array kVerbs = {Verb{.run = run}};
 
 }  // namespace
 
 const Command kVersion = {
     .name = "version",
     .summary = "Says which version this is and which stores are built in",
-    .help = R"(Usage: once version [--json]
+    .help = R"help(Usage: once version [--json]
 
 Says which version this is, what it was compiled with, and which stores are built in.
 
 Example:
   once version --json
-)",
-    .run = run,
+)help",
+    .verbs = kVerbs,
 };
 
 }  // namespace once::cli

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <thread>
 
 #include "once/entropy.h"
 
@@ -75,7 +76,9 @@ class Socket {
   int fd_;
 };
 
-Result<Socket> connect_to(const LoadOptions& options) {
+constexpr auto kServerStartsWithin = std::chrono::seconds(3);
+
+Result<Socket> try_connect(const LoadOptions& options) {
   Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -90,6 +93,16 @@ Result<Socket> connect_to(const LoadOptions& options) {
   const int on = 1;
   ::setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   return socket;
+}
+
+// A server that was started just before may take a moment.
+Result<Socket> connect_to(const LoadOptions& options) {
+  const auto until = Clock::now() + kServerStartsWithin;
+  for (;;) {
+    Result<Socket> socket = try_connect(options);
+    if (socket || Clock::now() >= until) return socket;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
 }
 
 // The length of the whole answer at the front of `text`, or 0 if it is not all there yet.
@@ -132,7 +145,8 @@ class Client {
     in_.append(some.data(), static_cast<std::size_t>(count));
     const std::size_t length = whole_answer(in_);
     if (length == 0) return false;
-    succeeded_ = in_.size() > 9 && in_[9] == '2';
+    const bool prepares = options_.workload == Workload::patch && sent_ == 1;
+    succeeded_ = prepares || (in_.size() > 9 && in_[9] == '2');
     in_.erase(0, length);
     return true;
   }

@@ -6,7 +6,8 @@ namespace {
 constexpr unsigned kDocuments = 16;
 
 std::string framed(const LoadOptions& options, std::string_view method, const std::string& path,
-                   std::string_view type, const std::string& body) {
+                   std::string_view type, const std::string& body,
+                   std::string_view condition = "") {
   std::string out(method);
   out += ' ';
   out += path;
@@ -15,6 +16,7 @@ std::string framed(const LoadOptions& options, std::string_view method, const st
   out += "\r\nOnce-Namespace: ";
   out += options.name_space;
   if (!options.token.empty()) out += "\r\nAuthorization: Bearer " + options.token;
+  out += condition;
   out += "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n";
   return out += body;
 }
@@ -49,6 +51,8 @@ std::string request_of(const LoadOptions& options, const std::string& run, unsig
     }
     case Workload::patch: {
       const std::string path = "/v1/docs/" + run + "-" + std::to_string(client % kDocuments);
+      // The first one makes the document, if no other client has.
+      if (n == 0) return framed(options, "PUT", path, kJson, "{}", "\r\nIf-None-Match: *");
       const std::string patch = "{\"c" + std::to_string(client) + "\":" + std::to_string(n) + "}";
       return framed(options, "PATCH", path, "application/merge-patch+json", patch);
     }

@@ -34,9 +34,10 @@ Address parse(std::string_view text) {
   return address;
 }
 
-Opened open_embedded([[maybe_unused]] const Address& address) {
+Opened open_embedded([[maybe_unused]] const Address& address,
+                     [[maybe_unused]] const OpenOptions& wanted) {
 #ifdef ONCE_HAS_ROCKSDB
-  RocksDbOptions options{.directory = address.place};
+  RocksDbOptions options{.directory = address.place, .wait_for_turn = wanted.wait_for_turn};
   if (address.options == "durability=relaxed") {
     options.durability = Durability::relaxed;
   } else if (!address.options.empty() && address.options != "durability=synced") {
@@ -50,14 +51,14 @@ Opened open_embedded([[maybe_unused]] const Address& address) {
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_store(std::string_view text) {
+Result<std::unique_ptr<Store>> open_store(std::string_view text, const OpenOptions& options) {
   const Address address = parse(text);
   if (address.scheme == "memory") {
     if (address.place.empty() && address.options.empty()) return open_memory();
     return failure(ErrorCode::invalid, "memory: takes neither a place nor options");
   }
   if (address.scheme == "rocksdb") {
-    if (!address.place.empty()) return open_embedded(address);
+    if (!address.place.empty()) return open_embedded(address, options);
     return failure(ErrorCode::invalid, "a store's address is empty");
   }
   return failure(ErrorCode::unsupported, "no store \"" + address.scheme +

@@ -26,6 +26,14 @@ TEST(Open, WhatIsNoStoreIsSaidSo) {
   EXPECT_EQ(complaint("memory:here"), "invalid: memory: takes neither a place nor options");
 }
 
+TEST(Open, AnAddressTellsItsDirectory) {
+  EXPECT_EQ(directory_of("./state"), "./state");
+  EXPECT_EQ(directory_of("rocksdb:/var/state?durability=relaxed"), "/var/state");
+  EXPECT_EQ(directory_of("memory:"), std::nullopt);
+  EXPECT_EQ(directory_of("http://there"), std::nullopt);
+  EXPECT_EQ(directory_of(""), std::nullopt);
+}
+
 #ifdef ONCE_HAS_ROCKSDB
 TEST(Open, ADirectoryIsAnAddressWithOrWithoutItsScheme) {
   const testing::TempDir dir;

@@ -135,8 +135,11 @@ TEST_F(Connections, TermFinishesWhatIsOwedAndExitsWithZero) {
   RawHttp holder = connect();
   ASSERT_EQ(holder.call("POST", "/v1/claims/a", R"({"lease":"1s"})")->status, 201);
   RawHttp waiter = connect();
-  waiter.send("POST", "/v1/claims/a", R"({"wait":"3s"})");
-  EXPECT_EQ(holder.call("GET", "/healthz")->status, 200);
+  // In one piece: once the first is answered, the second is under way.
+  waiter.send(
+      "GET /healthz HTTP/1.1\r\n\r\n"
+      "POST /v1/claims/a HTTP/1.1\r\nContent-Length: 13\r\n\r\n{\"wait\":\"3s\"}");
+  EXPECT_EQ(waiter.receive()->status, 200);
   EXPECT_EQ(server_.terminate(), 0);
   const auto answer = waiter.receive();
   ASSERT_TRUE(answer.has_value());

@@ -32,10 +32,12 @@ bool left_by_opening(std::string_view name) {
 }
 
 Result<void> check_own(const fs::path& directory) {
-  if (fs::exists(directory / "CURRENT")) return {};
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
     if (left_by_opening(entry.path().filename().string())) continue;
+    // Asked last: another process may be making the store just now, and CURRENT comes before
+    // anything that only a store has.
+    if (fs::exists(directory / "CURRENT")) return {};
     return failure(ErrorCode::invalid,
                    "the directory is not empty and holds no store: " + directory.string());
   }
@@ -69,29 +71,28 @@ Result<std::unique_ptr<DirectoryUse>> DirectoryUse::begin(const fs::path& direct
   fs::path canonical = fs::canonical(directory, error);
   if (error) return unusable(directory, error);
   const Lock lock(uses_mutex);
-  if (!uses().emplace(::getpid(), canonical).second) {
+  if (uses().contains({::getpid(), canonical})) {
     return failure(ErrorCode::unavailable, "already open in this process: " + directory.string());
   }
-  return std::unique_ptr<DirectoryUse>(new DirectoryUse(std::move(canonical)));
+  const int file = ::open((canonical / "LOCK").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0) return unusable(directory, std::error_code(errno, std::generic_category()));
+  uses().emplace(::getpid(), canonical);
+  return std::unique_ptr<DirectoryUse>(new DirectoryUse(std::move(canonical), file));
 }
 
 DirectoryUse::~DirectoryUse() {
   const Lock lock(uses_mutex);
+  ::close(lock_file_);
   uses().erase({::getpid(), directory_});
 }
 
-// Closing any descriptor of a file drops all of this process's locks on it. Harmless here: only the
-// holder of a DirectoryUse opens the database, and it asks before it does.
-std::optional<pid_t> DirectoryUse::other_process() const {
-  const int file = ::open((directory_ / "LOCK").c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) return std::nullopt;
+std::optional<pid_t> DirectoryUse::take_turn() {
   struct flock wanted{};
   wanted.l_type = F_WRLCK;
   wanted.l_whence = SEEK_SET;
-  const bool asked = ::fcntl(file, F_GETLK, &wanted) == 0;
-  ::close(file);
-  if (!asked || wanted.l_type == F_UNLCK) return std::nullopt;
-  return std::max<pid_t>(wanted.l_pid, 0);
+  if (::fcntl(lock_file_, F_SETLK, &wanted) == 0) return std::nullopt;
+  const bool told = ::fcntl(lock_file_, F_GETLK, &wanted) == 0 && wanted.l_type != F_UNLCK;
+  return told ? std::max<pid_t>(wanted.l_pid, 0) : 0;
 }
 
 }  // namespace once

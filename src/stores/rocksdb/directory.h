@@ -20,13 +20,18 @@ class DirectoryUse {
   static Result<std::unique_ptr<DirectoryUse>> begin(const std::filesystem::path& directory);
   ~DirectoryUse();
 
-  // The other process that has the database open; 0 where the system does not tell.
-  std::optional<pid_t> other_process() const;
+  // Takes the lock that RocksDB takes, before RocksDB does: it tidies up its log files while it
+  // still finds out whether it may, and two that do so at once trip each other up. The lock is the
+  // process's, so RocksDB is not kept out. Otherwise the process that has it; 0 where the system
+  // does not tell.
+  std::optional<pid_t> take_turn();
 
  private:
-  explicit DirectoryUse(std::filesystem::path directory) : directory_(std::move(directory)) {}
+  DirectoryUse(std::filesystem::path directory, int lock_file)
+      : directory_(std::move(directory)), lock_file_(lock_file) {}
 
   const std::filesystem::path directory_;
+  const int lock_file_;  // Closing any descriptor of it drops the lock, so this is the only one.
 };
 
 }  // namespace once

@@ -27,22 +27,14 @@ Result<void> open_engine(Engine& engine, const RocksDbOptions& options, rocksdb:
   return {};
 }
 
-// Asks who holds the lock before each attempt, because RocksDB moves its log file aside even when
-// it then finds the database locked.
 Result<void> open_in_turn(Engine& engine, const RocksDbOptions& options, rocksdb::Env& env,
                           Clock& clock) {
   const Time give_up = later(clock.now(), options.wait_for_turn);
-  for (;;) {
-    std::optional<pid_t> holder = engine.use->other_process();
-    if (!holder) {
-      Result<void> opened = open_engine(engine, options, env);
-      if (opened) return opened;
-      holder = engine.use->other_process();
-      if (!holder) return opened;
-    }
+  while (const std::optional<pid_t> holder = engine.use->take_turn()) {
     if (clock.now() >= give_up) return in_use(options, *holder);
     clock.sleep(kTryAgainAfter);
   }
+  return open_engine(engine, options, env);
 }
 
 Result<void> start_time(Engine& engine) {

@@ -78,6 +78,26 @@ TEST_F(Opening, WaitingEndsAtTheGivenTime) {
   EXPECT_LT(clock_.now(), start + std::chrono::seconds(11));
 }
 
+TEST_F(Opening, ProcessesTakeTurnsFromTheFirstOpeningOn) {
+  constexpr int kProcesses = 8;
+  constexpr int kRounds = 5;
+  std::vector<std::unique_ptr<testing::ChildProcess>> children;
+  for (int i = 0; i < kProcesses; ++i) {
+    children.push_back(std::make_unique<testing::ChildProcess>(
+        ROCKSDB_STORE_CHILD,
+        std::initializer_list<std::string>{"count-in-turn", options_.directory.string(),
+                                           std::to_string(kRounds)}));
+  }
+  for (const auto& child : children) {
+    EXPECT_EQ(child->read_line(), std::nullopt);
+    EXPECT_EQ(child->wait(), 0);
+  }
+  open();
+  const auto turns = store_->get(key_of("turns"));
+  ASSERT_TRUE(turns && *turns);
+  EXPECT_EQ(std::get<std::int64_t>((*turns)->value), kProcesses * kRounds);
+}
+
 TEST_F(Opening, TheSameProcessIsToldThatItHasTheStore) {
   open();
   const Error error = refusal();

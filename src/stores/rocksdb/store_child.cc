@@ -59,12 +59,28 @@ int commit_until_full(Store& store) {
   return EXIT_SUCCESS;
 }
 
+// Opens the store, counts, and closes it, so many times.
+int count_in_turn(const std::string& directory, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    auto store = open_rocksdb({.directory = directory, .wait_for_turn = std::chrono::minutes(1)});
+    if (!store) {
+      std::cout << store.error().message << std::endl;
+      return EXIT_FAILURE;
+    }
+    Write one = add({{"turns", ""}, 0}, 1);
+    one.version = system_entropy().version();
+    if (!(*store)->commit({&one, 1})) return EXIT_FAILURE;
+  }
+  return EXIT_SUCCESS;
+}
+
 void become_nobody() {
   if (::geteuid() == 0 && ::setresuid(65'534, 65'534, 65'534) != 0) std::abort();
 }
 
 int run(const std::string& how, const std::string& directory, const std::string& argument) {
   if (how == "open-as-nobody") become_nobody();
+  if (how == "count-in-turn") return count_in_turn(directory, std::stoi(argument));
   auto store = open_rocksdb({.directory = directory});
   if (!store) {
     std::cout << name_of(store.error().code) << '\n' << store.error().message << std::endl;

@@ -1,0 +1,69 @@
+// What runs here, and whether it does.
+#include "api/call.h"
+#include "api/openapi.h"
+#include "primitives/keys.h"
+
+namespace once::api {
+namespace {
+
+std::string html_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '&': out += "&amp;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+std::string page(std::string_view store) {
+  std::string out = R"(<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Once</title>
+<h1>Once</h1>
+<p>What you commit here takes effect once.</p>
+)";
+  if (!store.empty()) out += "<p>Store: " + html_text(store) + "</p>\n";
+  return out + R"(<ul>
+<li><a href="/openapi.yaml">/openapi.yaml</a>: every call, with its answers</li>
+<li><a href="/healthz">/healthz</a>: whether the server runs</li>
+<li><a href="/readyz">/readyz</a>: whether its store answers</li>
+</ul>
+</html>
+)";
+}
+
+Response typed(std::string_view type, std::string body) {
+  Response response{200, {}, std::move(body)};
+  response.headers.add("Content-Type", std::string(type));
+  return response;
+}
+
+// Any key will do: what matters is that the store answers.
+Plan<Response> ready(Key key) {
+  const Result<std::optional<Item>> answer = co_await attempt(get(key));
+  if (!answer) co_return problem(Code::unavailable, answer.error().message);
+  co_return json_response(200, R"({"status":"ready"})");
+}
+
+}  // namespace
+
+Answer show_page(Call& call) {
+  return typed("text/html; charset=utf-8", page(call.service.options().store));
+}
+
+Answer show_health(Call& call) {
+  JsonObject body;
+  body.text("status", "ok").text("instance", call.service.options().instance);
+  return json_response(200, body.finish());
+}
+
+Answer show_readiness(Call& call) { return ready(keys::claim(call.name_space, "readyz")); }
+
+Answer show_openapi(Call&) { return typed("application/yaml", std::string(openapi_yaml())); }
+
+}  // namespace once::api

@@ -1,0 +1,54 @@
+#include "api/service_fixture.h"
+#include "once/faulty_store.h"
+
+namespace once::api {
+namespace {
+
+using ApiPages = ServiceFixture;
+
+TEST_F(ApiPages, TheFirstPageSaysWhatRunsHereAndWhereToLook) {
+  Service service({.store = "rocksdb at /var/<once> & co"});
+  const auto answer = std::get<Response>(service.respond({"GET", "/", {}, ""}));
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.headers.find("Content-Type"), "text/html; charset=utf-8");
+  EXPECT_NE(answer.body.find("rocksdb at /var/&lt;once&gt; &amp; co"), std::string::npos);
+  for (const std::string path : {"/healthz", "/readyz", "/openapi.yaml"}) {
+    EXPECT_NE(answer.body.find("href=\"" + path + "\""), std::string::npos);
+    EXPECT_EQ(get(path).status, 200);
+  }
+}
+
+TEST_F(ApiPages, HealthNeedsNoStoreAndReadinessDoes) {
+  EXPECT_EQ(get("/healthz").body, R"({"status":"ok"})");
+  EXPECT_EQ(get("/readyz").body, R"({"status":"ready"})");
+  const auto down = inject_faults(*store_, {.fail_before = 1.0}, clock_);
+  BlockingDriver driver(*down, clock_, entropy_);
+  EXPECT_TRUE(std::holds_alternative<Response>(service_.respond({"GET", "/healthz", {}, ""})));
+  Answer ready = service_.respond({"GET", "/readyz", {}, ""});
+  const auto answer = driver.run(std::get<Plan<Response>>(std::move(ready)));
+  ASSERT_TRUE(answer);
+  expect_problem(*answer, 503, "unavailable");
+  EXPECT_TRUE(answer->headers.find("Retry-After").has_value());
+}
+
+TEST_F(ApiPages, ProbesMayAddToTheQuery) {
+  EXPECT_EQ(get("/healthz?probe=7").status, 200);
+  EXPECT_EQ(get("/readyz?probe=7").status, 200);
+}
+
+TEST_F(ApiPages, TheContractIsServedAsItWasBuilt) {
+  const Response contract = get("/openapi.yaml");
+  EXPECT_EQ(contract.headers.find("Content-Type"), "application/yaml");
+  EXPECT_TRUE(contract.body.starts_with("openapi: 3.1.0\n"));
+}
+
+TEST_F(ApiPages, ABodyWithEndlessFieldsIsRefusedQuickly) {
+  std::string body = "{\"a\":1";
+  for (int i = 0; i < 200'000; ++i) body += ",\"f" + std::to_string(i) + "\":1";
+  const Response refused = post("/v1/claims/a", body + "}");
+  expect_problem(refused, 400, "invalid");
+  EXPECT_EQ(field(refused, "detail"), "the body has more fields than any request");
+}
+
+}  // namespace
+}  // namespace once::api

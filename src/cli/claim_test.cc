@@ -1,0 +1,102 @@
+#include <algorithm>
+
+#include "cli/cli_fixture.h"
+#include "testing/child_process.h"
+
+namespace once::cli {
+namespace {
+
+class ClaimVerbs : public Cli {
+ protected:
+  std::string take(const std::string& key) const {
+    const std::string ticket = once("claim take " + key + " --field ticket").out;
+    EXPECT_TRUE(ticket.ends_with('\n')) << ticket;
+    return ticket.substr(0, ticket.size() - 1);
+  }
+};
+
+TEST_F(ClaimVerbs, AClaimIsOursThenBusyThenDone) {
+  const Outcome first = once("claim take job --owner me --json");
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_TRUE(first.out.starts_with(R"({"state":"claimed","ticket":")")) << first.out;
+  const Outcome busy = once("claim take job");
+  EXPECT_EQ(busy.exit_code, 75);
+  EXPECT_EQ(busy.out, "");
+  EXPECT_TRUE(holds(busy.err, "another holder has this claim (owner: me, lease until: 20"))
+      << busy.err;
+  const std::size_t begin = first.out.find("ticket\":\"") + 9;
+  const std::string ticket = first.out.substr(begin, first.out.find('"', begin) - begin);
+  EXPECT_EQ(once("claim complete job --ticket " + ticket + " --result '{\"n\":1}'").exit_code, 0);
+  const Outcome done = once("claim take job");
+  EXPECT_EQ(done.exit_code, 1) << "a duplicate is refused";
+  EXPECT_TRUE(holds(done.out, "\nresult        {\"n\":1}\n")) << done.out;
+}
+
+TEST_F(ClaimVerbs, ATicketThatLostItsClaimIsRefused) {
+  const std::string ticket = take("job");
+  EXPECT_EQ(once("claim renew job --lease 1h --ticket " + ticket).exit_code, 0);
+  EXPECT_EQ(once("claim forget job").exit_code, 0);
+  for (const std::string verb : {"renew", "complete", "release"}) {
+    const Outcome outcome = once("claim " + verb + " job --ticket " + ticket);
+    EXPECT_EQ(outcome.exit_code, 1) << verb;
+    EXPECT_EQ(outcome.err, "once claim " + verb + ": another claim stands, or none\n");
+    EXPECT_EQ(once("claim " + verb + " job").exit_code, 64) << "without a ticket";
+  }
+}
+
+TEST_F(ClaimVerbs, AFailureFreesTheKeyOrIsItsOutcome) {
+  EXPECT_EQ(once("claim release job --ticket " + take("job")).exit_code, 0);
+  EXPECT_EQ(once("claim show job").exit_code, 1);
+  const std::string ticket = take("job");
+  EXPECT_EQ(once("claim release job --final --failure 'no funds' --ticket " + ticket).exit_code, 0);
+  EXPECT_EQ(once("claim show job --field state").out, "failed\n");
+  EXPECT_EQ(once("claim show job --field failure").out, "no funds\n");
+}
+
+TEST_F(ClaimVerbs, AnotherPayloadIsAMismatch) {
+  EXPECT_EQ(once("claim take job --payload a").exit_code, 0);
+  EXPECT_EQ(once("claim take job --payload b").exit_code, 1);
+}
+
+TEST_F(ClaimVerbs, NamespacesAreApart) {
+  EXPECT_EQ(once("claim take job --namespace a").exit_code, 0);
+  EXPECT_EQ(once("claim take job --namespace b").exit_code, 0);
+  EXPECT_EQ(once("claim take job --namespace a").exit_code, 75);
+  EXPECT_EQ(once("claim take job --namespace a/b").exit_code, 64);
+}
+
+TEST_F(ClaimVerbs, AListIsAlignedAndMayBeCutShort) {
+  shell("once claim take a --owner somebody; once claim take a-longer-one; once seen c");
+  const Outcome busy = once("claim list --state busy");
+  EXPECT_TRUE(busy.out.starts_with("KEY           STATE  OWNER     FENCE ")) << busy.out;
+  EXPECT_TRUE(holds(busy.out, "\na             busy   somebody  ")) << busy.out;
+  EXPECT_TRUE(holds(busy.out, "\na-longer-one  busy             ")) << busy.out;
+  EXPECT_FALSE(holds(busy.out, "\nc ")) << busy.out;
+  EXPECT_TRUE(holds(once("claim list").out, "\nc             done "));
+  EXPECT_EQ(std::ranges::count(once("claim list --limit 2").out, '\n'), 3);
+  EXPECT_EQ(once("claim list --limit none").exit_code, 64);
+  EXPECT_EQ(once("claim list --limit 0").exit_code, 64);
+  EXPECT_EQ(once("claim list --state sad").exit_code, 64);
+}
+
+TEST_F(ClaimVerbs, StoredTextCannotPlayTricksOnATerminal) {
+  once("claim take a --owner \"$(printf 'x\\033[2J')\"");
+  EXPECT_EQ(once("claim list").out.find('\x1b'), std::string::npos);
+  EXPECT_TRUE(holds(once("claim show a").out, "owner        x\\x1b[2J\n"));
+}
+
+// The one who waits must not keep the directory from the one it waits for.
+TEST_F(ClaimVerbs, WhoWaitsLetsTheHolderComplete) {
+  const std::string ticket = take("job");
+  testing::ChildProcess waiting(
+      ONCE_BINARY, {"claim", "take", "job", "--wait", "5m", "--json", "--store", store()});
+  const Outcome completed = once("claim complete job --result 7 --ticket " + ticket);
+  EXPECT_EQ(completed.exit_code, 0) << completed.err;
+  const auto line = waiting.read_line();
+  ASSERT_TRUE(line);
+  EXPECT_TRUE(line->starts_with(R"({"state":"done","result":7,)")) << *line;
+  EXPECT_EQ(waiting.wait(), 1);
+}
+
+}  // namespace
+}  // namespace once::cli

@@ -1,0 +1,257 @@
+#include "cli/command_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+namespace once::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kGrace = std::chrono::seconds(10);
+constexpr std::array kPassedOn = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH};
+
+sigset_t passed_on() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kPassedOn) sigaddset(&set, signal);
+  sigaddset(&set, SIGCHLD);
+  return set;
+}
+
+struct Pipe {
+  int read = -1;
+  int write = -1;
+};
+
+bool open_pipe(Pipe& pipe) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+  pipe = {ends[0], ends[1]};
+  return true;
+}
+
+void close_fd(int& fd) {
+  if (fd >= 0) ::close(fd);
+  fd = -1;
+}
+
+// In the child, between fork and exec: only what is safe there.
+[[noreturn]] void become(char* const* words, const Pipe& out, const Pipe& err, int failure,
+                         bool terminal) {
+  (void)::setpgid(0, 0);
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (terminal) {
+    (void)::signal(SIGTTOU, SIG_IGN);
+    (void)::tcsetpgrp(STDIN_FILENO, ::getpid());
+    (void)::signal(SIGTTOU, SIG_DFL);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
+  (void)::signal(SIGPIPE, SIG_DFL);
+  ::dup2(out.write, STDOUT_FILENO);
+  ::dup2(err.write, STDERR_FILENO);
+  ::execvp(words[0], words);
+  const int why = errno;
+  (void)!::write(failure, &why, sizeof why);
+  ::_exit(127);
+}
+
+// A process that does nothing but wait for the end of this one, and then ends the command's group:
+// a command has children of its own, and kill -9 gives us no time.
+[[noreturn]] void guard(int lifeline, pid_t group) {
+  (void)::setsid();
+  char byte = 0;
+  while (::read(lifeline, &byte, 1) < 0 && errno == EINTR) {
+  }
+  (void)::kill(-group, SIGKILL);
+  ::_exit(0);
+}
+
+void write_all(int to, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto count = ::write(to, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;  // Nobody reads it any more; it is still kept.
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace
+
+void hold_signals() {
+  const sigset_t signals = passed_on();
+  (void)::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  (void)::signal(SIGPIPE, SIG_IGN);
+}
+
+std::optional<int> pause_for(Duration length) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&ends, signal);
+  const timespec left{.tv_sec = length.count() / 1'000,
+                      .tv_nsec = length.count() % 1'000 * 1'000'000};
+  const int signal = ::sigtimedwait(&ends, nullptr, &left);
+  return signal > 0 ? std::optional(signal) : std::nullopt;
+}
+
+void Captured::add(std::string_view more) {
+  const std::size_t room = kMost - bytes.size();
+  bytes += more.substr(0, room);
+  cut = cut || more.size() > room;
+}
+
+Result<CommandProcess> CommandProcess::start(const std::vector<std::string>& words,
+                                             const Environment& environment) {
+  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  Pipe out;
+  Pipe err;
+  Pipe failed;
+  Pipe lifeline;
+  if (!open_pipe(out) || !open_pipe(err) || !open_pipe(failed) || !open_pipe(lifeline)) {
+    return failure(ErrorCode::unavailable, std::strerror(errno));
+  }
+  CommandProcess process;
+  const sigset_t signals = passed_on();
+  process.terminal_ = ::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
+  process.pid_ = ::fork();
+  if (process.pid_ == 0) become(argv.data(), out, err, failed.write, process.terminal_);
+  (void)::setpgid(process.pid_, process.pid_);  // Whoever is first.
+  close_fd(out.write);
+  close_fd(err.write);
+  close_fd(failed.write);
+  process.out_ = out.read;
+  process.err_ = err.read;
+  int why = 0;
+  const bool never_ran =
+      process.pid_ < 0 || ::read(failed.read, &why, sizeof why) == static_cast<ssize_t>(sizeof why);
+  close_fd(failed.read);
+  if (never_ran) {
+    close_fd(lifeline.read);
+    close_fd(lifeline.write);
+    return failure(ErrorCode::unavailable, words[0] + ": " + std::strerror(why));
+  }
+  process.guardian_ = ::fork();
+  if (process.guardian_ == 0) {
+    ::close(lifeline.write);
+    ::close(out.read);
+    ::close(err.read);
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(fd);
+    guard(lifeline.read, process.pid_);
+  }
+  close_fd(lifeline.read);
+  process.lifeline_ = lifeline.write;
+  process.signals_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  process.stop_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  return process;
+}
+
+CommandProcess::CommandProcess(CommandProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, 0)),
+      out_(std::exchange(other.out_, -1)),
+      err_(std::exchange(other.err_, -1)),
+      signals_(std::exchange(other.signals_, -1)),
+      stop_(std::exchange(other.stop_, -1)),
+      lifeline_(std::exchange(other.lifeline_, -1)),
+      guardian_(std::exchange(other.guardian_, 0)),
+      terminal_(other.terminal_) {}
+
+CommandProcess::~CommandProcess() {
+  if (pid_ > 0) {
+    (void)::kill(-pid_, SIGKILL);
+    (void)::waitpid(pid_, nullptr, 0);
+  }
+  if (guardian_ > 0) {
+    (void)::kill(guardian_, SIGKILL);
+    (void)::waitpid(guardian_, nullptr, 0);
+  }
+  for (int* fd : {&out_, &err_, &signals_, &stop_, &lifeline_}) close_fd(*fd);
+}
+
+void CommandProcess::stop() const {
+  const std::uint64_t one = 1;
+  (void)!::write(stop_, &one, sizeof one);
+}
+
+void CommandProcess::pass_on_signal() {
+  signalfd_siginfo info{};
+  while (::read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    if (info.ssi_signo != SIGCHLD) (void)::kill(-pid_, static_cast<int>(info.ssi_signo));
+  }
+}
+
+// False at the end of this output.
+bool CommandProcess::pass_on(int& from, int to, Captured& captured) {
+  std::array<char, 16U << 10> some;
+  const auto count = ::read(from, some.data(), some.size());
+  if (count < 0 && errno == EINTR) return true;
+  if (count <= 0) {
+    close_fd(from);
+    return false;
+  }
+  const std::string_view bytes(some.data(), static_cast<std::size_t>(count));
+  write_all(to, bytes);
+  captured.add(bytes);
+  return true;
+}
+
+// The command itself has ended when it is waited for; what it left in the background keeps its
+// outputs open, and is ended with its group.
+void CommandProcess::await_exit(Finished& finished) {
+  std::optional<Clock::time_point> kill_at;
+  int status = 0;
+  for (bool ended = false;;) {
+    if (!ended && ::waitpid(pid_, &status, WNOHANG) == pid_) {
+      ended = true;
+      (void)::kill(-pid_, SIGKILL);
+    }
+    if (ended && out_ < 0 && err_ < 0) break;
+    std::array<pollfd, 4> watched = {pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0},
+                                     pollfd{signals_, POLLIN, 0}, pollfd{stop_, POLLIN, 0}};
+    const int ready = ::poll(watched.data(), watched.size(), kill_at ? 100 : 1'000);
+    if (kill_at && Clock::now() >= *kill_at) (void)::kill(-pid_, SIGKILL);
+    if (ready <= 0) continue;
+    if (watched[0].revents != 0) pass_on(out_, STDOUT_FILENO, finished.out);
+    if (watched[1].revents != 0) pass_on(err_, STDERR_FILENO, finished.err);
+    if (watched[2].revents != 0) pass_on_signal();
+    if (watched[3].revents != 0 && !kill_at) {
+      std::uint64_t count = 0;
+      (void)!::read(stop_, &count, sizeof count);
+      finished.stopped = true;
+      kill_at = Clock::now() + kGrace;
+      (void)::kill(-pid_, SIGTERM);
+    }
+  }
+  finished.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+Finished CommandProcess::wait() {
+  Finished finished;
+  await_exit(finished);
+  pid_ = 0;
+  if (terminal_) {
+    (void)::signal(SIGTTOU, SIG_IGN);
+    (void)::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+  }
+  return finished;
+}
+
+}  // namespace once::cli

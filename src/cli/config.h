@@ -1,0 +1,32 @@
+// The configuration file: TOML whose keys are options, at its top level for every command that
+// takes them, or in a table named after one command.
+//
+//   store = "/var/lib/once"
+//   [claim]
+//   lease = "5m"
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "once/error.h"
+
+namespace once::cli {
+
+class Config {
+ public:
+  // What the command's table says, or else the top level.
+  std::optional<std::string> find(std::string_view command, std::string_view option) const;
+
+ private:
+  friend Result<Config> load_config(const std::string& file);
+  std::map<std::string, std::string, std::less<>> values_;  // "lease", "claim.lease".
+};
+
+// `invalid`: no such file, no TOML, or a key that no command takes, so that a typo is not silently
+// ignored.
+Result<Config> load_config(const std::string& file);
+
+}  // namespace once::cli

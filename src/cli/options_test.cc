@@ -1,0 +1,94 @@
+// Where options come from. `--field` shows which value was taken.
+#include "cli/cli_fixture.h"
+
+namespace once::cli {
+namespace {
+
+constexpr std::string_view kTake = "claim take key --store memory:";
+
+class Options : public Cli {
+ protected:
+  Outcome take(const std::string& before, const std::string& options) const {
+    return shell(before + " once " + std::string(kTake) + " " + options);
+  }
+};
+
+TEST_F(Options, TheCommandLineWinsOverTheEnvironmentAndThatOverTheFile) {
+  write("once.toml", "field = 'state'\n");
+  EXPECT_EQ(take("", "--config once.toml").out, "claimed\n");
+  EXPECT_EQ(take("ONCE_CONFIG=once.toml", "").out, "claimed\n");
+  EXPECT_EQ(take("ONCE_CONFIG=once.toml ONCE_FIELD=attempt", "").out, "1\n");
+  EXPECT_EQ(take("ONCE_CONFIG=once.toml ONCE_FIELD=state", "--field attempt").out, "1\n");
+  EXPECT_EQ(take("ONCE_FIELD=", "--config once.toml").out, "claimed\n");
+}
+
+TEST_F(Options, ATableOfTheFileIsForItsCommand) {
+  write("once.toml", "field = 'nothing'\n[claim]\nfield = 'attempt'\n[seen]\nfield = 'first'\n");
+  EXPECT_EQ(take("", "--config once.toml").out, "1\n");
+  EXPECT_EQ(once("seen a --store memory: --config once.toml").out, "[true]\n");
+}
+
+TEST_F(Options, AFileMayHoldAnyKindOfValue) {
+  write("once.toml", "json = true\n[claim]\nlimit = 5\n");
+  EXPECT_TRUE(take("", "--config once.toml").out.starts_with(R"({"state":"claimed")"));
+  EXPECT_EQ(once("claim list --store memory: --config once.toml").out,
+            R"({"claims":[],"cursor":null})"
+            "\n");
+}
+
+TEST_F(Options, AFileThatNobodyUnderstandsIsRefused) {
+  const auto complaint = [&](const std::string& content) {
+    write("once.toml", content);
+    const Outcome outcome = take("", "--config once.toml");
+    EXPECT_EQ(outcome.exit_code, 64);
+    return outcome.err;
+  };
+  EXPECT_TRUE(holds(complaint("feild = 'state'"), "once.toml: no command takes feild"));
+  EXPECT_TRUE(holds(complaint("[claim]\nbatch = 'b'"), "once.toml: claim takes no batch"));
+  EXPECT_TRUE(holds(complaint("[clam]\nlease = '1s'"), "once.toml: no command takes clam"));
+  EXPECT_TRUE(holds(complaint("lease = ['1s']"), "lease is neither a text, a number"));
+  EXPECT_TRUE(holds(complaint("store = 'a'\nlease = "), "once.toml: line 2: "));
+  EXPECT_TRUE(holds(take("", "--config missing.toml").err, "missing.toml: ")) << "no such file";
+  EXPECT_EQ(take("", "--config missing.toml").exit_code, 64);
+}
+
+TEST_F(Options, RoutesOfTheServerMayBeInTheSameFile) {
+  write("once.toml", "field = 'state'\n[[route]]\ntype = 'a'\nlog = 'b'\n");
+  EXPECT_EQ(take("", "--config once.toml").out, "claimed\n");
+}
+
+TEST_F(Options, FlagsAreTrueOrFalseAnywhere) {
+  EXPECT_TRUE(take("ONCE_JSON=1", "").out.starts_with("{"));
+  EXPECT_FALSE(take("ONCE_JSON=1", "--json=false").out.starts_with("{"));
+  const Outcome outcome = take("ONCE_JSON=maybe", "");
+  EXPECT_EQ(outcome.exit_code, 64);
+  EXPECT_TRUE(holds(outcome.err, "--json is true or false, not 'maybe'")) << outcome.err;
+}
+
+TEST_F(Options, MayBeWrittenWithAnEqualsSignAndBetweenWords) {
+  EXPECT_EQ(once("claim take --store=memory: --field=state key --owner=a=b").out, "claimed\n");
+  EXPECT_EQ(take("", "--field state --field state").exit_code, 64);
+}
+
+TEST_F(Options, TwoDashesEndThem) {
+  EXPECT_EQ(once("claim take --store memory: --field state -- --key").out, "claimed\n");
+  EXPECT_EQ(once("seen --store memory: -- -h --help").out, "first  -h\nfirst  --help\n");
+}
+
+TEST_F(Options, WhatIsNoStoreIsUsage) {
+  const Outcome outcome = once("seen a --store telepathy:there");
+  EXPECT_EQ(outcome.exit_code, 64);
+  EXPECT_TRUE(holds(outcome.err, "no store \"telepathy:\"")) << outcome.err;
+  EXPECT_EQ(once("seen a --store https://there").exit_code, 64);
+  EXPECT_EQ(once("seen a --store http://there/path").exit_code, 64);
+}
+
+#ifdef ONCE_HAS_ROCKSDB
+TEST_F(Options, WithoutAStoreItIsInTheStateDirectory) {
+  EXPECT_EQ(shell("unset ONCE_STORE; XDG_STATE_HOME=$PWD/state once seen a").exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(dir() / "state" / "once" / "CURRENT"));
+}
+#endif
+
+}  // namespace
+}  // namespace once::cli

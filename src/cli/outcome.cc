@@ -1,0 +1,75 @@
+#include "cli/outcome.h"
+
+#include <iostream>
+
+#include "api/json.h"
+#include "api/text.h"
+#include "cli/command.h"
+#include "primitives/text_armor.h"
+
+namespace once::cli {
+namespace {
+
+constexpr std::string_view kCutMark = "\n[once: cut here; 64 KiB are kept]\n";
+
+// The start of a character that was cut in two is left out.
+void trim_to_characters(Captured& captured) {
+  for (int i = 0; captured.cut && i < 3 && !api::is_utf8(captured.bytes); ++i) {
+    captured.bytes.pop_back();
+  }
+}
+
+void add_output(api::JsonObject& out, const std::string& name, Captured captured) {
+  trim_to_characters(captured);
+  if (api::is_utf8(captured.bytes)) {
+    out.text(name, captured.bytes);
+  } else {
+    out.text(name + "_base64", armored(captured.bytes));
+  }
+  if (captured.cut) out.boolean(name + "_cut", true);
+}
+
+std::optional<std::string> text_in(api::Json object, const std::string& name) {
+  std::string_view text;
+  if (object.at_key(name).get(text) != simdjson::SUCCESS) return std::nullopt;
+  return std::string(text);
+}
+
+void print_output(api::Json outcome, const std::string& name, std::ostream& to) {
+  if (const auto text = text_in(outcome, name)) to << *text;
+  if (const auto text = text_in(outcome, name + "_base64")) to << unarmored(*text).value_or("");
+  bool cut = false;
+  if (outcome.at_key(name + "_cut").get(cut) == simdjson::SUCCESS && cut) to << kCutMark;
+  to.flush();
+}
+
+}  // namespace
+
+std::string outcome_json(const Finished& finished) {
+  api::JsonObject out;
+  out.integer("exit", finished.exit_code);
+  add_output(out, "stdout", finished.out);
+  add_output(out, "stderr", finished.err);
+  return out.finish();
+}
+
+int print_outcome(const std::string& key, const api::Response& record) {
+  const Result<api::Json> body = api::parse_json(record.body);
+  if (!body) return kRefused;
+  api::Json outcome;
+  std::int64_t exit_code = 0;
+  const bool failed = body->at_key("failure").get(outcome) == simdjson::SUCCESS;
+  const bool known = failed || body->at_key("result").get(outcome) == simdjson::SUCCESS;
+  std::cerr << "once run: '" << key << "' ran at " << text_in(*body, "completed_at").value_or("?")
+            << " and is replayed until " << text_in(*body, "kept_until").value_or("?") << '\n';
+  if (!known || outcome.at_key("exit").get(exit_code) != simdjson::SUCCESS) {
+    // Completed by something other than `once run`.
+    if (known && !outcome.is_null()) std::cout << api::to_line(outcome) << '\n';
+    return failed ? kRefused : kDone;
+  }
+  print_output(outcome, "stdout", std::cout);
+  print_output(outcome, "stderr", std::cerr);
+  return static_cast<int>(exit_code);
+}
+
+}  // namespace once::cli

@@ -1,0 +1,43 @@
+#include "cli/period.h"
+
+#include <array>
+#include <cstdio>
+
+namespace once::cli {
+namespace {
+
+using std::chrono::days;
+using std::chrono::sys_days;
+using std::chrono::year_month_day;
+
+template <class... Numbers>
+std::string format(const char* pattern, Numbers... numbers) {
+  std::array<char, 32> text{};
+  const int length = std::snprintf(text.data(), text.size(), pattern, numbers...);
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+// The year of a week is that of its Thursday.
+std::string week_of(sys_days day) {
+  const sys_days thursday =
+      day + days(4 - static_cast<int>(std::chrono::weekday(day).iso_encoding()));
+  const std::chrono::year year = year_month_day(thursday).year();
+  const auto first = sys_days(year / std::chrono::January / 1);
+  return format("%04d-W%02d", int(year), int((thursday - first).count() / 7) + 1);
+}
+
+}  // namespace
+
+std::optional<std::string> period_of(std::string_view per, Time now) {
+  const auto day = std::chrono::floor<days>(now);
+  const year_month_day date(day);
+  const std::string written =
+      format("%04d-%02u-%02u", int(date.year()), unsigned(date.month()), unsigned(date.day()));
+  if (per == "day") return written;
+  if (per == "week") return week_of(day);
+  if (per != "hour") return std::nullopt;
+  const auto hour = std::chrono::floor<std::chrono::hours>(now - day);
+  return written + format("T%02d", int(hour.count()));
+}
+
+}  // namespace once::cli

@@ -1,0 +1,49 @@
+#include "cli/request.h"
+
+#include <utility>
+
+#include "api/text.h"
+
+namespace once::cli {
+
+std::string path_to(std::string_view noun, std::string_view name, std::string_view action) {
+  std::string path = "/v1/";
+  path.append(noun).append("/").append(api::encode_percent(name));
+  if (!action.empty()) path.append("/").append(action);
+  return path;
+}
+
+api::Request request_for(const Invocation& invocation, std::string method, std::string target,
+                         std::string body) {
+  api::Request request{std::move(method), std::move(target), {}, std::move(body)};
+  if (auto name_space = invocation.option("namespace")) {
+    request.headers.add("Once-Namespace", std::move(*name_space));
+  }
+  return request;
+}
+
+std::string query_of(const Invocation& invocation,
+                     std::initializer_list<std::string_view> options) {
+  std::string query;
+  for (const std::string_view name : options) {
+    const auto value = invocation.option(name);
+    if (!value) continue;
+    query += query.empty() ? '?' : '&';
+    query.append(name).append("=").append(api::encode_percent(*value));
+  }
+  return query;
+}
+
+void add_texts(api::JsonObject& body, const Invocation& invocation,
+               std::initializer_list<std::string_view> options) {
+  for (const std::string_view name : options) {
+    if (const auto value = invocation.option(name)) body.text(name, *value);
+  }
+}
+
+std::string json_or_text(std::string_view written) {
+  const Result<api::Json> json = api::parse_json(written);
+  return json ? api::to_line(*json) : api::json_text(written);
+}
+
+}  // namespace once::cli

@@ -1,0 +1,30 @@
+// Requests to the API, from the words of a command.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/json.h"
+#include "api/message.h"
+#include "cli/invocation.h"
+
+namespace once::cli {
+
+// "/v1/claims/a%2Fb/renew"; without `action`, "/v1/claims/a%2Fb".
+std::string path_to(std::string_view noun, std::string_view name, std::string_view action = "");
+
+// With the namespace that the invocation names.
+api::Request request_for(const Invocation& invocation, std::string method, std::string target,
+                         std::string body = "");
+
+// A query from options that were given: "?from=1&limit=5", or "".
+std::string query_of(const Invocation& invocation, std::initializer_list<std::string_view> options);
+
+// Adds each of these options that was given as a text field of its own name.
+void add_texts(api::JsonObject& body, const Invocation& invocation,
+               std::initializer_list<std::string_view> options);
+
+// What people write where the API takes any JSON: JSON as it is, and anything else as a text.
+std::string json_or_text(std::string_view written);
+
+}  // namespace once::cli

@@ -1,0 +1,132 @@
+// `once run`, from outside.
+#include "cli/cli_fixture.h"
+
+namespace once::cli {
+namespace {
+
+using RunVerb = Cli;
+
+TEST_F(RunVerb, RunsOnceAndReplaysOutputAndExitCode) {
+  const Outcome first = once("run job -- sh -c 'echo out; echo err >&2'");
+  EXPECT_EQ(first.exit_code, 0);
+  EXPECT_EQ(first.out, "out\n");
+  EXPECT_EQ(first.err, "err\n");
+  const Outcome second = once("run job -- sh -c 'echo again'");
+  EXPECT_EQ(second.exit_code, 0);
+  EXPECT_EQ(second.out, "out\n");
+  EXPECT_TRUE(holds(second.err, "'job' ran at 2")) << second.err;
+  EXPECT_TRUE(holds(second.err, "replayed until 2")) << second.err;
+  EXPECT_TRUE(holds(second.err, "err\n"));
+}
+
+TEST_F(RunVerb, AFailingCommandFreesTheKeyAndItsCodeIsPassedOn) {
+  EXPECT_EQ(once("run job -- sh -c 'exit 7'").exit_code, 7);
+  EXPECT_EQ(once("run job -- sh -c 'echo $ONCE_ATTEMPT'").out, "2\n");
+}
+
+TEST_F(RunVerb, AKeptFailureIsReplayed) {
+  EXPECT_EQ(once("run job --keep-failed -- sh -c 'echo no; exit 7'").exit_code, 7);
+  const Outcome second = once("run job -- echo yes");
+  EXPECT_EQ(second.exit_code, 7);
+  EXPECT_EQ(second.out, "no\n");
+}
+
+TEST_F(RunVerb, WhileOneRunsAnotherIsBusy) {
+  const Outcome both = shell(
+      "once run job -- sh -c 'echo started; read line < hold' > out & "
+      "mkfifo hold 2>/dev/null; until grep -q started out; do :; done; "
+      "once run job -- echo second; echo $?; echo > hold; wait");
+  EXPECT_EQ(both.out, "75\n") << both.err;
+  EXPECT_TRUE(holds(both.err, "another holder")) << both.err;
+}
+
+TEST_F(RunVerb, SeveralOnOneDirectoryWorkSideBySide) {
+  const Outcome all = shell(
+      "for i in 1 2 3 4 5; do once run k$i -- echo $i & done; wait; "
+      "for i in 1 2 3 4 5; do once run k$i -- echo other; done 2>/dev/null");
+  EXPECT_EQ(all.exit_code, 0) << all.err;
+  for (const char* line : {"1\n", "2\n", "3\n", "4\n", "5\n"}) EXPECT_TRUE(holds(all.out, line));
+  EXPECT_FALSE(holds(all.out, "other"));
+}
+
+TEST_F(RunVerb, ATtlOfNothingIsALock) {
+  EXPECT_EQ(once("run job --ttl 0s -- echo a").out, "a\n");
+  EXPECT_EQ(once("run job --ttl 0s -- echo b").out, "b\n");
+}
+
+TEST_F(RunVerb, APeriodIsPartOfTheKey) {
+  EXPECT_EQ(once("run job --per day -- sh -c 'echo $ONCE_KEY' | grep -cE '^job@[0-9-]{10}$'").out,
+            "1\n");
+  EXPECT_EQ(once("run job --per year -- true").exit_code, 64);
+}
+
+TEST_F(RunVerb, TheCommandKnowsItsKeyFenceAndAttempt) {
+  const Outcome told =
+      once("run job -- sh -c 'echo $ONCE_KEY $ONCE_ATTEMPT; test $ONCE_FENCE -gt 0'");
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(told.out, "job 1\n");
+}
+
+TEST_F(RunVerb, H16_LongOutputIsCutAndMarkedAndTheRunDoesNotFailForIt) {
+  const Outcome first = once("run job -- sh -c 'head -c 300000 /dev/zero | tr \"\\0\" x'");
+  EXPECT_EQ(first.exit_code, 0);
+  EXPECT_EQ(first.out.size(), 300'000U);
+  const Outcome second = once("run job -- echo again");
+  EXPECT_EQ(second.exit_code, 0);
+  EXPECT_TRUE(second.out.starts_with(std::string(65'536, 'x')));
+  EXPECT_TRUE(holds(second.out, "cut here"));
+}
+
+TEST_F(RunVerb, OutputThatIsNoTextIsReplayedToTheByte) {
+  const std::string bytes = once("run job -- printf '\\377\\000\\001'").out;
+  EXPECT_EQ(bytes, std::string("\xff\0\x01", 3));
+  EXPECT_EQ(once("run job -- true").out, bytes);
+}
+
+TEST_F(RunVerb, ASignalIsPassedOnAndTheKeyIsFree) {
+  const Outcome ended = shell(
+      "mkfifo hold; once run job -- sh -c 'trap \"echo got it; exit 3\" TERM; echo up; "
+      "while :; do read line < hold; done' > out & "
+      "until grep -q up out; do :; done; kill -TERM $!; wait $!; echo $?; cat out");
+  EXPECT_EQ(ended.out, "3\nup\ngot it\n") << ended.err;
+  EXPECT_EQ(once("run job -- echo free").out, "free\n");
+}
+
+TEST_F(RunVerb, H29_TheCommandDiesWithItsParent) {
+  const Outcome killed = shell(
+      "mkfifo hold; once run job --lease 1h -- sh -c 'sh -c \"echo \\$\\$; read line < hold\"; "
+      "true' > out & "
+      "until grep -q . out; do :; done; kill -9 $!; wait $! 2>/dev/null; "
+      "while kill -0 $(cat out) 2>/dev/null && ! grep -q 'State:.Z' /proc/$(cat out)/status; do :; "
+      "done; "
+      "echo gone");
+  EXPECT_EQ(killed.out, "gone\n") << killed.err;
+}
+
+TEST_F(RunVerb, ACommandThatCannotBeStartedFreesTheKey) {
+  const Outcome missing = once("run job -- /no/such/command");
+  EXPECT_EQ(missing.exit_code, 127);
+  EXPECT_TRUE(holds(missing.err, "No such file")) << missing.err;
+  EXPECT_EQ(once("run job -- echo free").out, "free\n");
+}
+
+TEST_F(RunVerb, WrongUsageRunsNothing) {
+  for (const char* words : {"run", "run job", "run job --", "run -- echo x", "run a b -- echo x",
+                            "run job --lease soon -- echo x"}) {
+    const Outcome refused = once(words);
+    EXPECT_EQ(refused.exit_code, 64) << words;
+    EXPECT_EQ(refused.out, "") << words;
+  }
+}
+
+TEST_F(RunVerb, ALostLeaseStopsTheCommand) {
+  const Outcome stopped = shell(
+      "mkfifo hold; once run job --lease 300ms -- sh -c 'echo up; read line < hold' > out & "
+      "until grep -q up out; do :; done; once claim forget job; once claim take job >/dev/null; "
+      "wait $!; echo $?");
+  EXPECT_TRUE(stopped.out.ends_with("1\n")) << stopped.out << stopped.err;
+  EXPECT_TRUE(holds(stopped.err, "lease of 'job' was lost")) << stopped.err;
+}
+
+}  // namespace
+}  // namespace once::cli

@@ -1,0 +1,117 @@
+#include <unistd.h>
+
+#include <array>
+#include <iostream>
+
+#include "cli/answer.h"
+#include "cli/lines.h"
+#include "cli/progress.h"
+#include "cli/request.h"
+#include "cli/target.h"
+#include "cli/terminal.h"
+
+namespace once::cli {
+namespace {
+
+// What the API takes in one request, ids and bytes.
+constexpr Lines::Room kRoom = {.lines = 10'000, .bytes = 400U << 10};
+
+std::string all_first(std::size_t count) {
+  std::string body = R"({"first":[)";
+  for (std::size_t i = 0; i < count; ++i) body += i == 0 ? "true" : ",true";
+  return body += "]}";
+}
+
+class Seen {
+ public:
+  explicit Seen(const Invocation& invocation)
+      : invocation_(invocation), target_(open_target(invocation)) {}
+
+  // False once something failed.
+  bool ask(const std::vector<std::string>& ids) {
+    Result<api::Response> answer = target_->call(request(ids));
+    if (proceeds(invocation_, answer)) answer = api::Response{200, {}, all_first(ids.size())};
+    const int exit = conclude(invocation_, answer, [&](api::Json body) { print(ids, body); });
+    if (exit != kDone) exit_ = exit;
+    if (exit == kDone && answer->body.find("false") != std::string::npos) exit_ = kRefused;
+    return exit == kDone;
+  }
+
+  void rest() {
+    std::cout.flush();
+    target_->rest();
+  }
+  int exit() const { return exit_; }
+
+ private:
+  // Each batch is a request of its own, since an id that comes again in a later one is not first.
+  api::Request request(const std::vector<std::string>& ids) {
+    api::JsonObject body;
+    body.raw("ids", api::json_array(ids, api::json_text));
+    add_texts(body, invocation_, {"ttl"});
+    ++batches_;
+    if (auto id = invocation_.option("request")) {
+      body.text("request", batches_ == 1 ? *id : *id + "/" + std::to_string(batches_));
+    }
+    return request_for(invocation_, "POST", "/v1/seen", body.finish());
+  }
+
+  static void print(const std::vector<std::string>& ids, api::Json body) {
+    std::size_t i = 0;
+    for (const api::Json first : body.at_key("first")) {
+      const bool is_first = bool(first);
+      std::cout << coloured(colour_of(is_first ? "first" : "seen"),
+                            is_first ? "first  " : "seen   ")
+                << shown(ids[i++]) << '\n';
+    }
+  }
+
+  const Invocation& invocation_;
+  std::unique_ptr<Target> target_;
+  std::size_t batches_ = 0;
+  int exit_ = kDone;
+};
+
+// With a request id, batches depend on the input alone, so that a repeat asks the same.
+int from_input(const Invocation& invocation, Seen& seen) {
+  Lines lines(STDIN_FILENO);
+  Progress progress("ids", Progress::Output::as_it_goes);
+  const auto partial =
+      invocation.option("request") ? Lines::Partial::at_the_end : Lines::Partial::at_a_pause;
+  for (;;) {
+    if (!lines.ready()) seen.rest();
+    const std::vector<std::string> ids = lines.next(kRoom, partial);
+    if (ids.empty() || !seen.ask(ids)) return seen.exit();
+    progress.add(ids.size());
+  }
+}
+
+int run(const Invocation& invocation) {
+  Seen seen(invocation);
+  if (invocation.words.empty()) return from_input(invocation, seen);
+  seen.ask(invocation.words);
+  return seen.exit();
+}
+
+constexpr std::array kOptions = {Option{"ttl"}, Option{"request"}};
+constexpr std::array kVerbs = {Verb{"", 0, kAnyNumber, "any number of IDs", kOptions, run}};
+
+}  // namespace
+
+const Command kSeen = {
+    .name = "seen",
+    .summary = "Marks ids as seen, and tells which of them are new",
+    .help = R"help(Usage: once seen [ID...] [--ttl 24h] [--request ID]
+
+Marks each ID, or each line of standard input, as seen for --ttl, and prints "first" or "seen" and the
+id. Exit 0: all are first. 1: some are not. A repeat with an equal --request is answered as the first
+time, so that a lost answer loses no id.
+
+Example:
+  once seen order-1 order-2 --ttl 7d
+  printf 'order-3\norder-4\n' | once seen
+)help",
+    .verbs = kVerbs,
+};
+
+}  // namespace once::cli

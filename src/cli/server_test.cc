@@ -1,0 +1,163 @@
+// Commands whose requests go to a server, here a scripted one.
+#include <algorithm>
+
+#include "cli/cli_fixture.h"
+#include "testing/scripted_peer.h"
+
+namespace once::cli {
+namespace {
+
+using testing::Conversation;
+using testing::ScriptedPeer;
+
+using Server = Cli;
+
+ScriptedPeer::Script answering(std::string status, std::string body) {
+  return [=](Conversation& c) {
+    c.read_request();
+    c.answer(status, body);
+  };
+}
+
+std::string problem(int status, const std::string& code) {
+  return R"({"status":)" + std::to_string(status) + R"(,"title":"t","detail":"why","code":")" +
+         code + R"("})";
+}
+
+TEST_F(Server, IsAStoreByItsUrl) {
+  std::string seen;
+  ScriptedPeer peer({[&](Conversation& c) {
+    seen = c.read_request();
+    c.answer("201 Created", R"({"state":"claimed","ticket":"T"})");
+  }});
+  const Outcome outcome =
+      once("claim take 'a/b c' --lease 5s --namespace n --token s3cret --store " + peer.url());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "state   claimed\nticket  T\n");
+  EXPECT_TRUE(seen.starts_with("POST /v1/claims/a%2Fb%20c HTTP/1.1\r\n")) << seen;
+  EXPECT_TRUE(holds(seen, "\r\nOnce-Namespace: n\r\n")) << seen;
+  EXPECT_TRUE(holds(seen, "\r\nAuthorization: Bearer s3cret\r\n")) << seen;
+  EXPECT_TRUE(seen.ends_with(R"({"lease":"5s"})")) << seen;
+}
+
+TEST_F(Server, ProblemsAreOneLineAndAnExitCode) {
+  struct Case {
+    int status;
+    std::string code;
+    int exit;
+  };
+  const std::vector<Case> cases = {
+      {400, "invalid", 64},
+      {401, "unauthorized", 1},
+      {403, "forbidden", 1},
+      {404, "not_found", 1},
+      {409, "busy", 75},
+      {409, "contended", 75},
+      {409, "mismatch", 1},
+      {412, "fenced", 1},
+      {413, "too_large", 1},
+      {422, "mismatch", 1},
+      {428, "precondition_required", 64},
+      {501, "unsupported", 1},
+      {503, "overloaded", 75},
+      {503, "unavailable", 69},
+      {500, "unknown", 69},
+      {500, "corrupt", 69},
+  };
+  for (const Case& c : cases) {
+    ScriptedPeer peer({answering(std::to_string(c.status) + " X", problem(c.status, c.code))});
+    const Outcome outcome = once("claim show a --store " + peer.url());
+    EXPECT_EQ(outcome.exit_code, c.exit) << c.code;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_TRUE(outcome.err.starts_with("once claim show: why")) << outcome.err;
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+  }
+}
+
+TEST_F(Server, AnAnswerThatIsNotOursIsUnavailable) {
+  ScriptedPeer peer({answering("502 Bad Gateway", "<html>")});
+  const Outcome outcome = once("claim show a --store " + peer.url());
+  EXPECT_EQ(outcome.exit_code, 69);
+  EXPECT_EQ(outcome.err, "once claim show: the server answered 502\n");
+}
+
+TEST_F(Server, ForMachinesAProblemIsALineOfJsonToo) {
+  ScriptedPeer peer({answering("412 Precondition Failed", problem(412, "fenced"))});
+  const Outcome outcome = once("claim renew a --ticket t --json --store " + peer.url());
+  EXPECT_EQ(outcome.out, problem(412, "fenced") + "\n");
+  EXPECT_EQ(outcome.err, "once claim renew: why\n");
+}
+
+TEST_F(Server, ALostAnswerIsNotAskedForAgain) {
+  const auto hang_up = [](Conversation& c) { c.read_request(); };
+  ScriptedPeer peer({hang_up, hang_up});
+  const Outcome outcome = once("claim take a --store " + peer.url());
+  EXPECT_EQ(outcome.exit_code, 69);
+  EXPECT_TRUE(holds(outcome.err, "closed before the answer")) << outcome.err;
+  EXPECT_EQ(peer.connections(), 1);
+}
+
+TEST_F(Server, WhenItIsDownOneMayProceed) {
+  std::string gone;
+  {
+    ScriptedPeer peer({});
+    gone = peer.url();
+  }
+  const std::string proceed = " --if-store-down proceed --store " + gone;
+  EXPECT_EQ(once("claim take a --store " + gone).exit_code, 69);
+  EXPECT_EQ(once("claim take a" + proceed).out, "state  unguarded\n");
+  EXPECT_EQ(once("claim take a" + proceed).exit_code, 0);
+  EXPECT_EQ(once("seen a b --json" + proceed).out, "{\"first\":[true,true]}\n");
+  EXPECT_EQ(once("claim show a" + proceed).exit_code, 69) << "there is nothing to proceed with";
+  ScriptedPeer broken({answering("503 Down", problem(503, "unavailable"))});
+  EXPECT_EQ(once("seen a --if-store-down proceed --store " + broken.url()).exit_code, 0);
+  EXPECT_EQ(once("seen a --if-store-down perhaps").exit_code, 64);
+}
+
+TEST_F(Server, H29_OnItsDirectoryIsTalkedTo) {
+  std::filesystem::create_directory(store());
+  std::vector<std::string> requests;
+  const auto healthy = [&](Conversation& c) {
+    requests.push_back(c.read_request());
+    c.answer("200 OK", R"({"status":"ok","instance":"run-7"})");
+  };
+  ScriptedPeer peer({healthy, [&](Conversation& c) {
+                       requests.push_back(c.read_request());
+                       c.answer("200 OK", R"({"first":[true]})");
+                     }});
+  write("store/server", peer.url() + "\nrun-7\n");
+  const Outcome outcome = once("seen a --token s3cret");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  ASSERT_EQ(requests.size(), 2U);
+  EXPECT_TRUE(requests[0].starts_with("GET /healthz ")) << requests[0];
+  EXPECT_FALSE(holds(requests[0], "s3cret")) << "before it is known who listens";
+  EXPECT_TRUE(requests[1].starts_with("POST /v1/seen ")) << requests[1];
+  EXPECT_TRUE(holds(requests[1], "s3cret"));
+  EXPECT_FALSE(std::filesystem::exists(store() / "CURRENT"));
+}
+
+#ifdef ONCE_HAS_ROCKSDB
+TEST_F(Server, AStaleAddressInADirectoryIsPassedOver) {
+  EXPECT_EQ(once("seen a").exit_code, 0);
+  ScriptedPeer another({answering("200 OK", R"({"status":"ok","instance":"run-8"})"),
+                        answering("404 Not Found", "{}")});
+  for (int i = 0; i < 2; ++i) {
+    write("store/server", another.url() + "\nrun-7\n");
+    EXPECT_EQ(once("seen a").out, "seen   a\n");
+  }
+  write("store/server", "http://127.0.0.1:1\nrun-7\n");
+  EXPECT_EQ(once("seen a").out, "seen   a\n");
+  write("store/server", "not two lines");
+  EXPECT_EQ(once("seen a").out, "seen   a\n");
+}
+
+TEST_F(Server, ThatLeavesItsDirectoryLeavesItToTheCommand) {
+  EXPECT_EQ(once("seen a").exit_code, 0);
+  ScriptedPeer peer({answering("200 OK", R"({"instance":"run-7"})")});
+  write("store/server", peer.url() + "\nrun-7\n");
+  EXPECT_EQ(once("seen a").out, "seen   a\n");
+}
+#endif
+
+}  // namespace
+}  // namespace once::cli

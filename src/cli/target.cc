@@ -1,0 +1,97 @@
+#include "cli/target.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "cli/directory_target.h"
+#include "cli/in_process.h"
+#include "once/open.h"
+
+namespace once::cli {
+namespace {
+
+class ServerTarget final : public Target {
+ public:
+  ServerTarget(const std::string& url, std::string token) : client_(url, std::move(token)) {}
+
+  Result<api::Response> call(const api::Request& request) override {
+    return client_.call(request, kPatience);
+  }
+  Result<client::HttpClient*> server() override { return &client_; }
+  Result<Store*> store() override { return no_store_behind_a_server(); }
+
+ private:
+  client::HttpClient client_;
+};
+
+// A store that is no directory: open to everybody at once, or to this process alone.
+class StoreTarget final : public Target {
+ public:
+  explicit StoreTarget(std::string address) : address_(std::move(address)) {}
+
+  Result<api::Response> call(const api::Request& request) override {
+    if (Result<Store*> ready = store(); !ready) return std::unexpected(ready.error());
+    return here_->call(request);
+  }
+  Result<client::HttpClient*> server() override { return nullptr; }
+  Result<Store*> store() override {
+    if (here_) return &here_->store();
+    Result<std::unique_ptr<Store>> opened = open_store(address_);
+    if (!opened) return failure(ErrorCode::invalid, std::move(opened.error().message));
+    here_ = std::make_unique<InProcess>(std::move(*opened));
+    return &here_->store();
+  }
+
+ private:
+  const std::string address_;
+  std::unique_ptr<InProcess> here_;
+};
+
+// Answers everything with one error: what is wrong comes out where every other problem does.
+class NoTarget final : public Target {
+ public:
+  explicit NoTarget(Error error) : error_(std::move(error)) {}
+
+  Result<api::Response> call(const api::Request&) override { return std::unexpected(error_); }
+  Result<client::HttpClient*> server() override { return std::unexpected(error_); }
+  Result<Store*> store() override { return std::unexpected(error_); }
+
+ private:
+  const Error error_;
+};
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody changes it.
+  return value != nullptr ? value : "";
+}
+
+}  // namespace
+
+Result<std::string> default_store() {
+  namespace fs = std::filesystem;
+  const fs::path state = variable("XDG_STATE_HOME");
+  if (state.is_absolute()) return (state / "once").string();
+  if (::geteuid() == 0) return "/var/lib/once";
+  const fs::path home = variable("HOME");
+  if (home.is_absolute()) return (home / ".local/state/once").string();
+  return failure(ErrorCode::invalid, "no store: neither --store nor ONCE_STORE nor HOME is set");
+}
+
+std::unique_ptr<Target> open_target(const Invocation& invocation) {
+  const auto named = invocation.option("store");
+  Result<std::string> address = named ? Result<std::string>(*named) : default_store();
+  if (!address) return std::make_unique<NoTarget>(std::move(address.error()));
+  std::string token = invocation.option("token").value_or("");
+  if (address->starts_with("http://") || address->starts_with("https://")) {
+    return std::make_unique<ServerTarget>(*address, std::move(token));
+  }
+  if (const auto directory = directory_of(*address)) {
+    return std::make_unique<DirectoryTarget>(*address, *directory, std::move(token));
+  }
+  return std::make_unique<StoreTarget>(std::move(*address));
+}
+
+}  // namespace once::cli

@@ -1,0 +1,43 @@
+// Where a command's requests go: a server, or the API in this process on a store that it opens.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "api/service.h"
+#include "cli/invocation.h"
+#include "client/http_client.h"
+#include "once/store.h"
+
+namespace once::cli {
+
+// How long an answer may take: what the server may, and some more for the way.
+inline constexpr Duration kPatience = kAttemptLife + std::chrono::seconds(5);
+
+class Target {
+ public:
+  virtual ~Target() = default;
+
+  // Opens or connects at the first call.
+  virtual Result<api::Response> call(const api::Request& request) = 0;
+
+  // Lets go, until the next call, of what others may be waiting for.
+  virtual void rest() {}
+
+  // The server that calls go to; null if they are answered in this process.
+  virtual Result<client::HttpClient*> server() = 0;
+
+  // The store, if calls are answered in this process; `unsupported` if by a server. Good until
+  // rest().
+  virtual Result<Store*> store() = 0;
+};
+
+// As --store says: http://host:port, or a store's address. On a directory where a server runs,
+// calls go to that server; one that another process has open is waited for, up to ten seconds.
+std::unique_ptr<Target> open_target(const Invocation& invocation);
+
+// $ONCE_STORE and --store are options; this is what stands in for them. `invalid` when not even a
+// home directory is known.
+Result<std::string> default_store();
+
+}  // namespace once::cli

@@ -1,0 +1,67 @@
+#include <array>
+
+#include "cli/answer.h"
+#include "cli/request.h"
+#include "cli/target.h"
+#include "cli/terminal.h"
+
+namespace once::cli {
+namespace {
+
+int make(const Invocation& invocation) {
+  api::JsonObject body;
+  if (const auto bound = invocation.option("namespace")) body.text("namespace", *bound);
+  if (invocation.flag("read-only")) body.boolean("read_only", true);
+  add_texts(body, invocation, {"label"});
+  // The namespace is what the token is bound to, not where the request goes.
+  api::Request request{"POST", "/v1/tokens", {}, body.finish()};
+  return conclude(invocation, open_target(invocation)->call(request), print_members);
+}
+
+int list(const Invocation& invocation) {
+  const api::Request request{"GET", "/v1/tokens", {}, ""};
+  return conclude(invocation, open_target(invocation)->call(request), [](api::Json body) {
+    Table table({"ID", "NAMESPACE", "READ ONLY", "CREATED", "LABEL"});
+    for (const api::Json token : simdjson::dom::array(body["tokens"])) {
+      table.add({member(token, "id"), member(token, "namespace"), member(token, "read_only"),
+                 member(token, "created_at"), member(token, "label")});
+    }
+    table.print();
+  });
+}
+
+int revoke(const Invocation& invocation) {
+  const api::Request request{"DELETE", path_to("tokens", invocation.words[0]), {}, ""};
+  return conclude(invocation, open_target(invocation)->call(request), [](api::Json) {});
+}
+
+constexpr std::array kNewOptions = {Option{"read-only", Option::Kind::flag}, Option{"label"}};
+constexpr std::array kVerbs = {
+    Verb{.name = "new", .options = kNewOptions, .run = make},
+    Verb{.name = "list", .run = list},
+    Verb{.name = "revoke", .least = 1, .most = 1, .words = "ID", .run = revoke},
+};
+
+}  // namespace
+
+const Command kToken = {
+    .name = "token",
+    .summary = "Makes, lists and revokes tokens that let callers in",
+    .help = R"(Usage: once token new [--namespace N] [--read-only] [--label TEXT]
+       once token list
+       once token revoke ID
+
+'new' prints a token, this once: the store keeps only its hash. As soon as a store has a token, its
+server asks every caller for one (Authorization: Bearer TOKEN; commands take it from --token or
+ONCE_TOKEN). A token with a namespace works in that one alone; one that is --read-only changes
+nothing. Only a token with neither may make, list and revoke tokens. A server knows of a change within
+two seconds.
+
+Example:
+  once token new --namespace billing --label "the billing service"
+  once token list
+)",
+    .verbs = kVerbs,
+};
+
+}  // namespace once::cli

@@ -1,0 +1,257 @@
+#include "client/http_client.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http.hpp>
+#include <cerrno>
+#include <utility>
+
+namespace once::client {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using boost::system::error_code;
+using Message = http::request<http::string_body>;
+using Parser = http::response_parser<http::string_body>;
+
+constexpr Duration kConnectWithin = std::chrono::seconds(5);
+constexpr std::size_t kMaxAnswer = 256U << 20;  // Bytes of a body, or of a line that is followed.
+constexpr std::uint32_t kMaxHeaders = 64 << 10;
+
+// What would end a line or a header early is refused, not sent.
+bool is_sound(const api::Request& request, std::string_view token) {
+  const auto ends_line = [](char c) { return c == '\r' || c == '\n' || c == '\0'; };
+  const auto ends_word = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
+  const auto ends_field = [&](const api::Headers::Field& field) {
+    return std::ranges::any_of(field.name, ends_word) ||
+           std::ranges::any_of(field.value, ends_line);
+  };
+  return std::ranges::none_of(request.target, ends_word) &&
+         std::ranges::none_of(token, ends_line) &&
+         std::ranges::none_of(request.headers.fields(), ends_field);
+}
+
+Message message_of(const api::Request& request, const Url& url, const std::string& token) {
+  Message message;
+  message.method_string(request.method);
+  message.target(request.target);
+  message.set(http::field::host, url.authority);
+  if (!token.empty()) message.set(http::field::authorization, "Bearer " + token);
+  for (const auto& [name, value] : request.headers.fields()) message.insert(name, value);
+  message.body() = request.body;
+  message.prepare_payload();
+  return message;
+}
+
+// A request whose answer is lost.
+ErrorCode lost(const api::Request& request) {
+  const bool only_reads = request.method == "GET" || request.method == "HEAD";
+  return only_reads ? ErrorCode::unavailable : ErrorCode::unknown;
+}
+
+std::string in_words(const error_code& error) {
+  if (error == beast::error::timeout) return "no answer in time";
+  if (error == http::error::end_of_stream || error == http::error::partial_message) {
+    return "the connection was closed before the answer was complete";
+  }
+  return error.message();
+}
+
+bool is_framing(beast::string_view name) {
+  constexpr std::array<std::string_view, 5> kFraming = {"Content-Length", "Connection", "Date",
+                                                        "Transfer-Encoding", "Keep-Alive"};
+  return std::ranges::any_of(kFraming, [&](auto framing) { return beast::iequals(framing, name); });
+}
+
+api::Response response_of(Parser& parser) {
+  api::Response response{static_cast<int>(parser.get().result_int()), {}, ""};
+  for (const auto& field : parser.get()) {
+    if (!is_framing(field.name_string())) {
+      response.headers.add(field.name_string(), field.value());
+    }
+  }
+  response.body = std::move(parser.get().body());
+  return response;
+}
+
+// Takes the whole lines off the front of `text`. False once `on_line` wants no more.
+bool hand_over(std::string& text, const HttpClient::OnLine& on_line) {
+  std::size_t begin = 0;
+  bool more = true;
+  for (std::size_t end = 0; more && (end = text.find('\n', begin)) != std::string::npos;) {
+    std::string_view line(text.data() + begin, end - begin);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    more = on_line(line);
+    begin = end + 1;
+  }
+  text.erase(0, begin);
+  return more;
+}
+
+}  // namespace
+
+// Performs one step at a time, each to its end or until its time is over; whatever failed, the
+// connection is then of no more use.
+class HttpClient::Connection {
+ public:
+  error_code open(const Url& url, Deadline until) {
+    asio::ip::tcp::resolver resolver(context_);
+    asio::ip::tcp::resolver::results_type places;
+    error_code ended;
+    resolver.async_resolve(url.host, url.port, [&](error_code error, auto found) {
+      ended = error;
+      places = std::move(found);
+    });
+    context_.run_until(until);
+    if (!context_.stopped()) {
+      resolver.cancel();
+      context_.run();
+      return beast::error::timeout;
+    }
+    if (ended) return ended;
+    return perform(until, [&](auto done) { stream_.async_connect(places, std::move(done)); });
+  }
+
+  // How many bytes were sent when it ended.
+  error_code write(Message& message, Deadline until, std::size_t& sent) {
+    return perform(until, [&](auto done) {
+      http::async_write(stream_, message,
+                        [&sent, done = std::move(done)](error_code error, std::size_t bytes) {
+                          sent = bytes;
+                          done(error);
+                        });
+    });
+  }
+
+  error_code read(Parser& parser, Deadline until) {
+    return perform(until,
+                   [&](auto done) { http::async_read(stream_, buffer_, parser, std::move(done)); });
+  }
+  error_code read_some(Parser& parser, Deadline until) {
+    return perform(until, [&](auto done) {
+      http::async_read_some(stream_, buffer_, parser, std::move(done));
+    });
+  }
+  error_code read_header(Parser& parser, Deadline until) {
+    return perform(until, [&](auto done) {
+      http::async_read_header(stream_, buffer_, parser, std::move(done));
+    });
+  }
+
+  // Not if anything came since the last answer: the server's farewell, or the end of the stream.
+  bool is_idle() {
+    char byte = 0;
+    const auto got = ::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return buffer_.size() == 0 && got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+  }
+
+ private:
+  template <class Start>
+  error_code perform(Deadline until, Start start) {
+    error_code ended;
+    stream_.expires_at(until);
+    start([&ended](error_code error, const auto&...) { ended = error; });
+    context_.restart();
+    context_.run();
+    return ended;
+  }
+
+  asio::io_context context_{1};
+  beast::tcp_stream stream_{context_};
+  beast::flat_buffer buffer_;
+};
+
+HttpClient::HttpClient(std::string_view url, std::string token)
+    : url_(parse_url(url)), token_(std::move(token)) {}
+
+HttpClient::~HttpClient() = default;
+
+std::unexpected<Error> HttpClient::broken(ErrorCode code, const std::string& why) {
+  connection_.reset();
+  return failure(code, "http://" + url_->authority + ": " + why);
+}
+
+Result<void> HttpClient::connect(Deadline until) {
+  connection_ = std::make_unique<Connection>();
+  const Deadline soon = std::chrono::steady_clock::now() + kConnectWithin;
+  const error_code error = connection_->open(*url_, std::min(until, soon));
+  if (error) return broken(ErrorCode::unavailable, "cannot connect: " + in_words(error));
+  return {};
+}
+
+Result<void> HttpClient::send(const api::Request& request, Deadline until) {
+  if (!url_) return failure(ErrorCode::invalid, "a server's address is http://host:port");
+  if (!is_sound(request, token_)) {
+    return failure(ErrorCode::invalid, "control characters in a header, a path or a token");
+  }
+  Message message = message_of(request, *url_, token_);
+  bool reused = connection_ != nullptr && connection_->is_idle();
+  for (;; reused = false) {
+    if (!reused) {
+      if (Result<void> ok = connect(until); !ok) return ok;
+    }
+    std::size_t sent = 0;
+    const error_code error = connection_->write(message, until, sent);
+    if (error == beast::error::timeout) {
+      return broken(sent > 0 ? lost(request) : ErrorCode::unavailable, "cannot send in time");
+    }
+    // A server may answer and close before it has read all.
+    if (!error || sent > 0) return {};
+    if (!reused) return broken(ErrorCode::unavailable, in_words(error));
+  }
+}
+
+Result<api::Response> HttpClient::receive(const api::Request& request, Deadline until) {
+  for (;;) {
+    Parser parser;
+    parser.header_limit(kMaxHeaders);
+    parser.body_limit(kMaxAnswer);
+    parser.skip(request.method == "HEAD");
+    if (const error_code error = connection_->read(parser, until)) {
+      return broken(lost(request), in_words(error));
+    }
+    if (parser.get().result_int() < 200) continue;  // Interim; the answer is still to come.
+    if (!parser.keep_alive()) connection_.reset();
+    return response_of(parser);
+  }
+}
+
+Result<api::Response> HttpClient::call(const api::Request& request, Duration timeout) {
+  const Deadline until = std::chrono::steady_clock::now() + timeout;
+  if (Result<void> sent = send(request, until); !sent) return std::unexpected(sent.error());
+  return receive(request, until);
+}
+
+Result<api::Response> HttpClient::follow(const api::Request& request, const OnLine& on_line,
+                                         Duration silence) {
+  const auto until = [&] { return std::chrono::steady_clock::now() + silence; };
+  if (Result<void> sent = send(request, until()); !sent) return std::unexpected(sent.error());
+  Parser parser;
+  parser.header_limit(kMaxHeaders);
+  parser.body_limit(boost::none);
+  error_code error = connection_->read_header(parser, until());
+  if (!error && parser.get().result() != http::status::ok) {
+    parser.body_limit(kMaxAnswer);
+    error = connection_->read(parser, until());
+  } else {
+    while (!error && !parser.is_done() && hand_over(parser.get().body(), on_line)) {
+      if (parser.get().body().size() > kMaxAnswer)
+        return broken(ErrorCode::corrupt, "endless line");
+      error = connection_->read_some(parser, until());
+    }
+    if (!error && parser.is_done()) hand_over(parser.get().body(), on_line);
+  }
+  if (error) return broken(ErrorCode::unavailable, in_words(error));
+  connection_.reset();
+  return response_of(parser);
+}
+
+}  // namespace once::client

@@ -1,0 +1,58 @@
+// A blocking HTTP/1.1 client of one server, over one connection that is kept open between calls.
+// Not safe to share between threads.
+//
+// A request is sent at most once. What fails before its first byte was sent is `unavailable`; what
+// fails later is `unknown`, unless it is a GET or HEAD, which change nothing and may be repeated.
+// Only a connection that the server closed while it was idle is opened again by itself.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/message.h"
+#include "client/url.h"
+#include "once/error.h"
+#include "once/time.h"
+
+namespace once::client {
+
+class HttpClient {
+ public:
+  // `url` is http://host or http://host:port; with any other, every call is `invalid`. A token that
+  // is not empty goes along as a bearer's.
+  explicit HttpClient(std::string_view url, std::string token = "");
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  // The answer, whatever its status. `timeout` is for all of it, connecting included.
+  Result<api::Response> call(const api::Request& request, Duration timeout);
+
+  // Hands over a body as it comes, line by line and without the ends of lines, until it ends or
+  // `on_line` returns false. An answer other than 200 is returned whole instead. `unavailable` when
+  // nothing came for `silence`.
+  using OnLine = std::function<bool(std::string_view line)>;
+  Result<api::Response> follow(const api::Request& request, const OnLine& on_line,
+                               Duration silence);
+
+ private:
+  class Connection;
+  using Deadline = std::chrono::steady_clock::time_point;
+
+  Result<void> send(const api::Request& request, Deadline until);
+  Result<void> connect(Deadline until);
+  Result<api::Response> receive(const api::Request& request, Deadline until);
+
+  // With the connection given up.
+  std::unexpected<Error> broken(ErrorCode code, const std::string& why);
+
+  const std::optional<Url> url_;
+  const std::string token_;
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace once::client

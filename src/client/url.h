@@ -1,0 +1,20 @@
+// The address of a server.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace once::client {
+
+struct Url {
+  std::string host;  // A name or an address, without brackets.
+  std::string port;
+  std::string authority;  // As a Host header has it.
+};
+
+// http://host or http://host:port, with or without a slash at the end, and no more: no path, no
+// user. Nothing if it is none.
+std::optional<Url> parse_url(std::string_view text);
+
+}  // namespace once::client
