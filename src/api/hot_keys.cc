@@ -43,7 +43,9 @@ std::vector<HotKeys::Hot> HotKeys::hottest(std::string_view name_space, std::siz
       found.push_back({at->first.second, at->second});
     }
   }
-  std::ranges::stable_sort(found, std::greater<>(), &Hot::conflicts);
+  std::ranges::sort(found, [](const Hot& a, const Hot& b) {
+    return a.conflicts != b.conflicts ? a.conflicts > b.conflicts : a.key < b.key;
+  });
   if (found.size() > most) found.resize(most);
   return found;
 }

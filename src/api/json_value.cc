@@ -1,9 +1,9 @@
 #include "api/json_value.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "api/json.h"
+#include "api/text.h"
 
 namespace once::api {
 namespace {
@@ -88,11 +88,10 @@ std::optional<Pointer> parse_pointer(std::string_view text) {
 
 std::optional<std::size_t> parse_index(std::string_view step, std::size_t limit) {
   if (step.empty() || (step.size() > 1 && step.starts_with('0'))) return std::nullopt;
-  std::size_t index = 0;
-  const char* const end = step.data() + step.size();
-  const auto [stop, error] = std::from_chars(step.data(), end, index);
-  if (error != std::errc() || stop != end || index > limit) return std::nullopt;
-  return index;
+  if (step.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+  const std::optional<std::int64_t> index = parse_integer(step);
+  if (!index || static_cast<std::uint64_t>(*index) > limit) return std::nullopt;
+  return static_cast<std::size_t>(*index);
 }
 
 JsonValue* find_value(JsonValue& root, std::span<const std::string> pointer) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <memory>
 
 namespace once::api {
 namespace {
@@ -119,8 +120,9 @@ std::optional<Duration> offset_in(Scanner& in) {
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const char* const start = std::to_address(text.begin());
+  const char* const end = start + text.size();
+  const auto [stop, error] = std::from_chars(start, end, value);
   if (error != std::errc() || stop != end) return std::nullopt;
   return value;
 }

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <memory>
 #include <thread>
 
 #include "once/entropy.h"
@@ -114,7 +115,8 @@ std::size_t whole_answer(std::string_view text) {
   const std::size_t at = text.find(kLength);
   if (at < head) {
     const std::string_view digits = text.substr(at + kLength.size());
-    std::from_chars(digits.data(), digits.data() + digits.size(), body);
+    const char* const start = std::to_address(digits.begin());
+    std::from_chars(start, start + digits.size(), body);
   }
   const std::size_t length = head + 4 + body;
   return text.size() >= length ? length : 0;
