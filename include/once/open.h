@@ -30,9 +30,6 @@ Result<std::unique_ptr<Store>> open_store(std::string_view address,
 // Where an embedded store keeps its data; nothing for an address of any other kind.
 std::optional<std::filesystem::path> directory_of(std::string_view address);
 
-// The directory that an address names; nothing if it names none.
-std::optional<std::filesystem::path> directory_of(std::string_view address);
-
 Result<Once> open(std::string_view address, std::string name_space = "default");
 
 }  // namespace once

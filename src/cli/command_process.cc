@@ -13,9 +13,8 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
 #include <optional>
+#include <system_error>
 
 namespace once::cli {
 namespace {
@@ -31,6 +30,29 @@ sigset_t passed_on() {
   for (const int signal : kPassedOn) sigaddset(&set, signal);
   sigaddset(&set, SIGCHLD);
   return set;
+}
+
+// This process's environment with more in it, or other values.
+std::vector<std::string> with(const CommandProcess::Environment& more) {
+  std::vector<std::string> variables;
+  for (char** at = environ; *at != nullptr; ++at) {
+    const std::string_view variable(*at);
+    const std::string_view name = variable.substr(0, variable.find('='));
+    const bool replaced =
+        std::ranges::any_of(more, [&](const auto& pair) { return pair.first == name; });
+    if (!replaced) variables.emplace_back(variable);
+  }
+  for (const auto& [name, value] : more) {
+    variables.push_back(std::string(name).append("=").append(value));
+  }
+  return variables;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 struct Pipe {
@@ -51,8 +73,8 @@ void close_fd(int& fd) {
 }
 
 // In the child, between fork and exec: only what is safe there.
-[[noreturn]] void become(char* const* words, const Pipe& out, const Pipe& err, int failure,
-                         bool terminal) {
+[[noreturn]] void become(char* const* words, char* const* variables, const Pipe& out,
+                         const Pipe& err, int failure, bool terminal) {
   (void)::setpgid(0, 0);
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (terminal) {
@@ -62,11 +84,11 @@ void close_fd(int& fd) {
   }
   sigset_t none;
   sigemptyset(&none);
-  (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
+  (void)::pthread_sigmask(SIG_SETMASK, &none, nullptr);
   (void)::signal(SIGPIPE, SIG_DFL);
   ::dup2(out.write, STDOUT_FILENO);
   ::dup2(err.write, STDERR_FILENO);
-  ::execvp(words[0], words);
+  ::execvpe(words[0], words, variables);
   const int why = errno;
   (void)!::write(failure, &why, sizeof why);
   ::_exit(127);
@@ -96,7 +118,7 @@ void write_all(int to, std::string_view bytes) {
 
 void hold_signals() {
   const sigset_t signals = passed_on();
-  (void)::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  (void)::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   (void)::signal(SIGPIPE, SIG_IGN);
 }
 
@@ -118,22 +140,22 @@ void Captured::add(std::string_view more) {
 
 Result<CommandProcess> CommandProcess::start(const std::vector<std::string>& words,
                                              const Environment& environment) {
-  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
+  const std::vector<std::string> variables = with(environment);
+  const std::vector<char*> argv = pointers_to(words);
+  const std::vector<char*> envp = pointers_to(variables);
   Pipe out;
   Pipe err;
   Pipe failed;
   Pipe lifeline;
   if (!open_pipe(out) || !open_pipe(err) || !open_pipe(failed) || !open_pipe(lifeline)) {
-    return failure(ErrorCode::unavailable, std::strerror(errno));
+    return failure(ErrorCode::unavailable, std::system_category().message(errno));
   }
   CommandProcess process;
   const sigset_t signals = passed_on();
   process.terminal_ = ::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
   process.pid_ = ::fork();
-  if (process.pid_ == 0) become(argv.data(), out, err, failed.write, process.terminal_);
+  if (process.pid_ == 0)
+    become(argv.data(), envp.data(), out, err, failed.write, process.terminal_);
   (void)::setpgid(process.pid_, process.pid_);  // Whoever is first.
   close_fd(out.write);
   close_fd(err.write);
@@ -147,7 +169,7 @@ Result<CommandProcess> CommandProcess::start(const std::vector<std::string>& wor
   if (never_ran) {
     close_fd(lifeline.read);
     close_fd(lifeline.write);
-    return failure(ErrorCode::unavailable, words[0] + ": " + std::strerror(why));
+    return failure(ErrorCode::unavailable, words[0] + ": " + std::system_category().message(why));
   }
   process.guardian_ = ::fork();
   if (process.guardian_ == 0) {

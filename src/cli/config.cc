@@ -73,8 +73,11 @@ Result<Config> load_config(const std::string& file) {
     }
     for (const auto& [option, value] : *node.as_table()) {
       const std::string within(option.str());
-      if (!takes(*command, within)) return wrong(file, name + " takes no " + within);
-      if (Result<void> ok = take(name + "." + within, value); !ok) {
+      if (!takes(*command, within)) {
+        return wrong(file, std::string(name).append(" takes no ").append(within));
+      }
+      const std::string full = std::string(name).append(".").append(within);
+      if (Result<void> ok = take(full, value); !ok) {
         return std::unexpected(ok.error());
       }
     }

@@ -40,7 +40,8 @@ Result<void> DirectoryTarget::settle() {
   Clock& clock = system_clock();
   const Time give_up = clock.now() + kPatienceForTurn;
   while (server_ == nullptr && here_ == nullptr) {
-    if ((server_ = find_server())) break;
+    server_ = find_server();
+    if (server_ != nullptr) break;
     const Time began = clock.now();
     auto store = open_store(address_, {.wait_for_turn = kLookAgain});
     if (store) {

@@ -95,7 +95,9 @@ Result<void> check_values(const Invocation& invocation) {
     const Option* option = find_option(*invocation.verb, name);
     const bool is_flag = option->kind == Option::Kind::flag;
     if (is_flag && value != "true" && value != "false" && value != "1" && value != "0") {
-      return wrong("--" + name + " is true or false, not '" + value + "'");
+      std::string problem = "--";
+      problem.append(name).append(" is true or false, not '").append(value).append("'");
+      return wrong(problem);
     }
     if (name == "if-store-down" && value != "proceed" && value != "refuse") {
       return wrong("--if-store-down is proceed or refuse, not '" + value + "'");

@@ -31,7 +31,7 @@ std::string week_of(sys_days day) {
 std::optional<std::string> period_of(std::string_view per, Time now) {
   const auto day = std::chrono::floor<days>(now);
   const year_month_day date(day);
-  const std::string written =
+  std::string written =
       format("%04d-%02u-%02u", int(date.year()), unsigned(date.month()), unsigned(date.day()));
   if (per == "day") return written;
   if (per == "week") return week_of(day);

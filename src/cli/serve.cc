@@ -34,8 +34,9 @@ Result<server::ServeOptions> options_of(const Invocation& invocation) {
 int run(const Invocation& invocation) {
   const Result<server::ServeOptions> options = options_of(invocation);
   if (!options) return complain(invocation, options.error());
-  const Result<void> served =
-      server::serve(*options, [](const std::string& line) { std::cout << line << std::endl; });
+  const Result<void> served = server::serve(*options, [](const std::string& line) {
+    std::cout << line << '\n' << std::flush;
+  });
   return served ? kDone : complain(invocation, served.error());
 }
 

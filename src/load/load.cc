@@ -12,8 +12,8 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <memory>
+#include <system_error>
 #include <thread>
 
 #include "once/entropy.h"
@@ -89,7 +89,7 @@ Result<Socket> try_connect(const LoadOptions& options) {
       ::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return failure(ErrorCode::unavailable, "no server at " + options.host + ":" +
                                                std::to_string(options.port) + ": " +
-                                               std::strerror(errno));
+                                               std::system_category().message(errno));
   }
   const int on = 1;
   ::setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
