@@ -42,7 +42,11 @@ class Races : public ::testing::Test {
   }
 
   TempDir dir_;
+#ifdef ONCE_HAS_ROCKSDB
   ServerProcess server_{dir_.path() / "store"};
+#else
+  ServerProcess server_{"memory:"};
+#endif
 };
 
 TEST_F(Races, OneOfFiftyHoldsAClaim) {
