@@ -90,12 +90,17 @@ class ScriptedPeer {
     thread_ = std::thread([this, scripts = std::move(scripts)] { serve(scripts); });
   }
   ~ScriptedPeer() {
-    ::shutdown(listener_, SHUT_RDWR);
-    thread_.join();
+    end();
     ::close(listener_);
   }
   ScriptedPeer(const ScriptedPeer&) = delete;
   ScriptedPeer& operator=(const ScriptedPeer&) = delete;
+
+  // Takes no further connection. What the scripts have noted may be read after this.
+  void end() {
+    ::shutdown(listener_, SHUT_RDWR);
+    if (thread_.joinable()) thread_.join();
+  }
 
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
   int connections() const { return connections_; }

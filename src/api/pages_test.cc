@@ -19,7 +19,7 @@ TEST_F(ApiPages, TheFirstPageSaysWhatRunsHereAndWhereToLook) {
 }
 
 TEST_F(ApiPages, HealthNeedsNoStoreAndReadinessDoes) {
-  EXPECT_EQ(get("/healthz").body, R"({"status":"ok"})");
+  EXPECT_EQ(field(get("/healthz"), "status"), "ok");
   EXPECT_EQ(get("/readyz").body, R"({"status":"ready"})");
   const auto down = inject_faults(*store_, {.fail_before = 1.0}, clock_);
   BlockingDriver driver(*down, clock_, entropy_);

@@ -34,6 +34,7 @@ TEST_F(Server, IsAStoreByItsUrl) {
       once("claim take 'a/b c' --lease 5s --namespace n --token s3cret --store " + peer.url());
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "state   claimed\nticket  T\n");
+  peer.end();
   EXPECT_TRUE(seen.starts_with("POST /v1/claims/a%2Fb%20c HTTP/1.1\r\n")) << seen;
   EXPECT_TRUE(holds(seen, "\r\nOnce-Namespace: n\r\n")) << seen;
   EXPECT_TRUE(holds(seen, "\r\nAuthorization: Bearer s3cret\r\n")) << seen;
@@ -128,6 +129,7 @@ TEST_F(Server, H29_OnItsDirectoryIsTalkedTo) {
   write("store/server", peer.url() + "\nrun-7\n");
   const Outcome outcome = once("seen a --token s3cret");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  peer.end();
   ASSERT_EQ(requests.size(), 2U);
   EXPECT_TRUE(requests[0].starts_with("GET /healthz ")) << requests[0];
   EXPECT_FALSE(holds(requests[0], "s3cret")) << "before it is known who listens";
