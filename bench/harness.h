@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace once::bench {
 
@@ -17,6 +18,9 @@ struct Options {
 
 // Ends the process with a message about usage if it is not understood.
 Options options_from(int count, char** words);
+
+// Ends the process, saying what failed, unless it held: what is measured must also be right.
+void insist(bool held, std::string_view what);
 
 // Some number of operations in blocks: every thread prepares its block, then all perform theirs at
 // once. Only performing is timed. `first` counts over all threads.
@@ -43,8 +47,8 @@ struct Contest {
 
 void print_heading(const std::string& title, const std::string& yardstick);
 
-// Runs it and prints one line: both rates, their ratio, the target.
-void run(const Contest& contest);
+// Runs it and prints one line: both rates, their ratio, the target. Answers our rate a second.
+double run(const Contest& contest);
 
 // Bytes the process holds by malloc.
 std::size_t allocated_bytes();

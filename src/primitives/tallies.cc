@@ -33,7 +33,7 @@ Plan<TallyMeta> settle_meta(Key key, TallyMeta wanted) {
 }
 
 // A merge that is done must not look as if it failed because its value could not be read.
-Plan<std::optional<TallyValue>> value_now(const Order* order) {
+Plan<std::optional<TallyValue>> value_now(Order* order) {
   const Key key = order->bucket_key();
   const Result<std::optional<Item>> standing = co_await attempt(get(key));
   co_return standing ? order->value_in(*standing) : std::nullopt;
@@ -54,7 +54,7 @@ Tried native_result(const Order& order, CommitOutcome outcome) {
 }
 
 // By the store's own arithmetic, and with it the id's marker if there is one.
-Plan<Tried> try_native(const Order* order, std::vector<Write> marker) {
+Plan<Tried> try_native(Order* order, std::vector<Write> marker) {
   std::vector<Write> writes = std::move(marker);
   writes.push_back(order->native_write());
   CommitOutcome outcome = co_await commit(writes);
@@ -62,7 +62,7 @@ Plan<Tried> try_native(const Order* order, std::vector<Write> marker) {
 }
 
 // By read, merge and write. Neither merged nor lost to a marker: another changed the bucket.
-Plan<Tried> try_change(const Order* order, std::vector<Write> marker) {
+Plan<Tried> try_change(Order* order, std::vector<Write> marker) {
   Verdict verdict = Verdict::merged;
   Change wanted = order->change(verdict);
   wanted.also = std::move(marker);
@@ -74,13 +74,13 @@ Plan<Tried> try_change(const Order* order, std::vector<Write> marker) {
   co_return Tried{false, {}, lost != nullptr ? std::move(lost->standing) : std::nullopt};
 }
 
-Plan<TallyOutcome> merged(const Order* order, std::optional<TallyValue> value, bool replayed) {
+Plan<TallyOutcome> merged(Order* order, std::optional<TallyValue> value, bool replayed) {
   if (!value) value = co_await value_now(order);
   co_return Tallied{replayed, std::move(value)};
 }
 
 // Without an id: what may have been written is never sent again.
-Plan<TallyOutcome> merge_unnamed(const Order* order) {
+Plan<TallyOutcome> merge_unnamed(Order* order) {
   const std::vector<Write> unmarked;
   if (is_native(order->kind())) {
     Result<Tried> tried = co_await attempt(try_native(order, unmarked));
@@ -154,7 +154,7 @@ Plan<bool> pin(Order* order) {
   }
 }
 
-TallyOutcome outcome_of(const Order& order, Verdict verdict, const Changed& changed) {
+TallyOutcome outcome_of(Order& order, Verdict verdict, const Changed& changed) {
   if (verdict == Verdict::mismatch) return TallyMismatch{};
   if (verdict == Verdict::full) return TooManyIds{};
   return Tallied{verdict == Verdict::replayed, order.value_in(changed.standing)};

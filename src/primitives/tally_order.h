@@ -14,7 +14,7 @@ enum class Verdict : std::uint8_t {
   full,
 };
 
-struct Order {
+struct Order final : Joinable {
   // `invalid` if the request cannot be one, or the store can never hold it.
   static Result<Order> of(Key key, TallyRequest request, Time now, const Limits& limits);
 
@@ -34,10 +34,11 @@ struct Order {
 
   // The merge as a change of the bucket. With `ids_inside` the bucket tells whether it knows the
   // id, and learns it. Order and verdict must outlive the change.
-  Change change(Verdict& verdict) const;
+  Change change(Verdict& verdict);
+  Apply joined(std::span<Joinable* const> parts) override;
 
   // What the bucket is worth; nothing if it does not parse.
-  std::optional<TallyValue> value_in(const std::optional<Item>& standing) const;
+  std::optional<TallyValue> value_in(const std::optional<Item>& standing);
 
   Key key;
   TallyRequest request;
@@ -52,8 +53,17 @@ struct Order {
   std::uint64_t nonce = 0;  // Tells this call from another with its id.
 
  private:
+  // What the bucket was worth when it had this version.
+  struct Worth {
+    Version version;
+    std::optional<TallyValue> value;
+  };
+
   Result<Edit> edit(const std::optional<Item>& standing, Verdict& verdict) const;
   Verdict learn_id(std::vector<InnerId>& ids) const;
+  std::optional<TallyValue> read_value(const std::optional<Item>& standing) const;
+
+  std::shared_ptr<Worth> worth_;  // Shared by those whose changes were taken together.
 };
 
 // How long a window is; zero for none.
