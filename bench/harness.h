@@ -23,11 +23,12 @@ Options options_from(int count, char** words);
 void insist(bool held, std::string_view what);
 
 // Some number of operations in blocks: every thread prepares its block, then all perform theirs at
-// once. Only performing is timed. `first` counts over all threads.
+// once. Only performing is timed. `first` counts over all threads. A block should take much longer
+// than waking a thread, or they do not perform at once.
 struct Work {
   std::size_t threads = 1;
   std::size_t operations = 0;
-  std::size_t block = 4'096;
+  std::size_t block = 32'768;
   std::function<void(std::size_t thread, std::size_t first, std::size_t count)> prepare;
   std::function<void(std::size_t thread)> perform;
 };

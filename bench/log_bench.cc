@@ -78,7 +78,8 @@ class Ours {
 class Bare {
  public:
   Bare(const Setting& setting, const TemporaryDirectory& directory) {
-    if (setting.engine == Engine::rocksdb) bare_.emplace(RocksDbOptions{.directory = directory.path() / "db"});
+    if (setting.engine == Engine::rocksdb)
+      bare_.emplace(RocksDbOptions{.directory = directory.path() / "db"});
   }
 
   void append(std::size_t appender, const std::vector<LogEvent>& events) {
@@ -122,18 +123,20 @@ double append_all(const Setting& setting) {
 }
 
 void compare(const Setting& setting, std::size_t rounds) {
-  const std::string who =
-      setting.appenders == 1 ? "1 appender"
-                             : std::to_string(setting.appenders) +
-                                   (setting.streams == Streams::one ? " on one stream" : " apart");
+  const std::string who = setting.appenders == 1
+                              ? "1 appender"
+                              : std::to_string(setting.appenders) +
+                                    (setting.streams == Streams::one ? " on one stream" : " apart");
   const std::string how = setting.driver == Driver::blocking ? ", blocking" : ", batching";
-  const double rate = run({.name = "appends of " + std::to_string(setting.events) + ", " + who + how,
-                           .operations = setting.appends,
-                           .rounds = rounds,
-                           .ours = [&] { return append_all<Ours>(setting); },
-                           .yardstick = [&] { return append_all<Bare>(setting); }});
+  const double rate =
+      run({.name = "appends of " + std::to_string(setting.events) + ", " + who + how,
+           .operations = setting.appends,
+           .rounds = rounds,
+           .ours = [&] { return append_all<Ours>(setting); },
+           .yardstick = [&] { return append_all<Bare>(setting); }});
   if (setting.events == 1) return;
-  std::printf("%-44s %9.1f k/s\n", "    in events", rate * static_cast<double>(setting.events) / 1e3);
+  std::printf("%-44s %9.1f k/s\n", "    in events",
+              rate * static_cast<double>(setting.events) / 1e3);
 }
 
 void run_engine(Engine engine, const Options& options) {

@@ -45,8 +45,6 @@ class BatchingDriver::Worker {
     for (Inbox arrived; await_work(arrived); arrived.clear()) {
       for (auto& task : arrived) rounds_.admit(std::move(task));
       rounds_.run_round();
-      static const int n = getenv("YIELDS") ? atoi(getenv("YIELDS")) : 0;
-      for (int i = 0; i < n; ++i) std::this_thread::yield();
     }
     // Whoever is still in the inbox is answered like the rest.
     for (auto& task : take_inbox()) rounds_.admit(std::move(task));

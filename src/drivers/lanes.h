@@ -30,8 +30,8 @@ class Lanes {
   // way. Their lanes are busy until leave().
   std::vector<Group> take_ready();
 
-  // The group on `key` is through. The next one starts a round later than it could: whoever was just
-  // answered mostly comes back at once, and is in it then.
+  // The group on `key` is through. The next one starts a round later than it could: whoever was
+  // just answered mostly comes back at once, and is in it then.
   void leave(const Key& key);
 
   bool ready() const { return !ready_.empty() || !resting_.empty(); }

@@ -19,9 +19,7 @@ namespace once {
 class ONCE_THREAD_ANNOTATION(capability("mutex")) Mutex {
  public:
   void lock() ONCE_THREAD_ANNOTATION(acquire_capability()) { mutex_.lock(); }
-  bool try_lock() ONCE_THREAD_ANNOTATION(try_acquire_capability(true)) {
-    return mutex_.try_lock();
-  }
+  bool try_lock() ONCE_THREAD_ANNOTATION(try_acquire_capability(true)) { return mutex_.try_lock(); }
 
   // For what is held for less time than it takes to fall asleep and be woken: tries for about as
   // long before it blocks.

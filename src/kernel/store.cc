@@ -153,7 +153,9 @@ std::vector<Result<CommitOutcome>> Store::commit_each(std::span<const Transactio
     if (!fits) return failure(ErrorCode::invalid, "too many commits in one group");
     return check_transaction(transaction, limits());
   };
-  const auto passes = [&](const Transaction& transaction) { return check(transaction).has_value(); };
+  const auto passes = [&](const Transaction& transaction) {
+    return check(transaction).has_value();
+  };
   if (transactions.empty()) return {};
   if (std::ranges::all_of(transactions, passes)) return do_commit_each(transactions);
   std::vector<Result<CommitOutcome>> answers(transactions.size());

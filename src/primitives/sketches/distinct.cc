@@ -73,7 +73,8 @@ double tau(double x) {
   return sum / 3;
 }
 
-// Eight registers as eight bytes, and as the six bytes that are stored: by halves, quarters, eighths.
+// Eight registers as eight bytes, and as the six bytes that are stored: by halves, quarters,
+// eighths.
 static_assert(std::endian::native == std::endian::little);
 constexpr std::size_t kPackedBytes = 6;
 
@@ -89,14 +90,29 @@ std::uint64_t gathered(std::uint64_t eight) {
   return (eight & 0xffffff) | (eight >> 8 & 0xffffff000000);
 }
 
+// In two parts, because a word put together from six bytes in memory has to wait for them.
+std::uint64_t load_packed(const char* from) {
+  std::uint32_t low = 0;
+  std::uint16_t high = 0;
+  std::memcpy(&low, from, sizeof low);
+  std::memcpy(&high, from + sizeof low, sizeof high);
+  return low | std::uint64_t{high} << 32;
+}
+
+void store_packed(char* to, std::uint64_t eight) {
+  const auto low = static_cast<std::uint32_t>(eight);
+  const auto high = static_cast<std::uint16_t>(eight >> 32);
+  std::memcpy(to, &low, sizeof low);
+  std::memcpy(to + sizeof low, &high, sizeof high);
+}
+
 Bytes packed(const std::vector<std::uint8_t>& registers) {
   Bytes out(registers.size() * kRankBits / 8, '\0');
   char* to = out.data();
   for (std::size_t i = 0; i < registers.size(); i += 8, to += kPackedBytes) {
     std::uint64_t eight = 0;
     std::memcpy(&eight, &registers[i], sizeof eight);
-    eight = gathered(eight);
-    std::memcpy(to, &eight, kPackedBytes);
+    store_packed(to, gathered(eight));
   }
   return out;
 }
@@ -112,9 +128,7 @@ std::vector<std::uint8_t> unpacked(std::string_view bytes, unsigned precision) {
   std::uint64_t any = 0;
   std::uint64_t beyond = 0;  // The top bit of a byte is set where some register is above `most`.
   for (std::size_t i = 0; i < count; i += 8, from += kPackedBytes) {
-    std::uint64_t eight = 0;
-    std::memcpy(&eight, from, kPackedBytes);
-    eight = spread(eight);
+    const std::uint64_t eight = spread(load_packed(from));
     any |= eight;
     beyond |= eight + kEach * (0x7f - most);
     std::memcpy(&registers[i], &eight, sizeof eight);
@@ -187,7 +201,9 @@ double Distinct::estimate_dense() const {
   // Four tables, because most registers have one of a few ranks, and adding one to the same place
   // again has to wait for the last time.
   std::array<std::array<std::uint32_t, 1U << kRankBits>, 4> tables = {};
-  for (std::size_t i = 0; i < registers_.size(); ++i) ++tables[i % 4][registers_[i]];
+  for (std::size_t i = 0; i < registers_.size(); i += 4) {
+    for (std::size_t table = 0; table < 4; ++table) ++tables[table][registers_[i + table]];
+  }
   const auto with_rank = [&](unsigned rank) {
     return static_cast<double>(tables[0][rank] + tables[1][rank] + tables[2][rank] +
                                tables[3][rank]);
