@@ -80,6 +80,12 @@ Options options_from(int count, char** words) {
   return options;
 }
 
+void insist(bool held, std::string_view what) {
+  if (held) return;
+  std::fprintf(stderr, "failed: %.*s\n", static_cast<int>(what.size()), what.data());
+  std::exit(1);
+}
+
 double seconds_of(const Work& work) {
   Stopwatch watch;
   std::barrier meet(static_cast<std::ptrdiff_t>(work.threads), [&]() noexcept { watch(); });
@@ -106,7 +112,7 @@ void print_heading(const std::string& title, const std::string& yardstick) {
   std::fflush(stdout);
 }
 
-void run(const Contest& contest) {
+double run(const Contest& contest) {
   std::vector<double> ours;
   std::vector<double> yardstick;
   for (std::size_t round = 0; round < contest.rounds; ++round) {
@@ -125,6 +131,7 @@ void run(const Contest& contest) {
               rate_text(our_rate).c_str(), rate_text(their_rate).c_str(), ratio,
               verdict(ratio, contest.target).c_str());
   std::fflush(stdout);
+  return our_rate;
 }
 
 std::size_t allocated_bytes() {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace once::bench {
 
@@ -18,12 +19,16 @@ struct Options {
 // Ends the process with a message about usage if it is not understood.
 Options options_from(int count, char** words);
 
+// Ends the process, saying what failed, unless it held: what is measured must also be right.
+void insist(bool held, std::string_view what);
+
 // Some number of operations in blocks: every thread prepares its block, then all perform theirs at
-// once. Only performing is timed. `first` counts over all threads.
+// once. Only performing is timed. `first` counts over all threads. A block should take much longer
+// than waking a thread, or they do not perform at once.
 struct Work {
   std::size_t threads = 1;
   std::size_t operations = 0;
-  std::size_t block = 4'096;
+  std::size_t block = 32'768;
   std::function<void(std::size_t thread, std::size_t first, std::size_t count)> prepare;
   std::function<void(std::size_t thread)> perform;
 };
@@ -43,8 +48,8 @@ struct Contest {
 
 void print_heading(const std::string& title, const std::string& yardstick);
 
-// Runs it and prints one line: both rates, their ratio, the target.
-void run(const Contest& contest);
+// Runs it and prints one line: both rates, their ratio, the target. Answers our rate a second.
+double run(const Contest& contest);
 
 // Bytes the process holds by malloc.
 std::size_t allocated_bytes();

@@ -2,7 +2,6 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,12 +12,6 @@
 
 namespace once::bench {
 namespace {
-
-void insist(bool held, const char* what) {
-  if (held) return;
-  std::fprintf(stderr, "failed: %s\n", what);
-  std::exit(1);
-}
 
 class Yardstick {
  public:

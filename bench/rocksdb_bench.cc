@@ -1,57 +1,23 @@
 // The rocksdb store against a bare RocksDB loop: get each key, then one batch, with the same
 // options, the same values and the same durability.
-#include <rocksdb/db.h>
-#include <rocksdb/env.h>
 #include <rocksdb/write_batch.h>
 
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <stop_token>
 #include <string>
 #include <thread>
 
+#include "bench/bare_rocksdb.h"
 #include "bench/claims.h"
+#include "bench/directory.h"
 #include "bench/harness.h"
 #include "once/rocksdb_store.h"
-#include "stores/rocksdb/engine_options.h"
 
 namespace once::bench {
 namespace {
-
-void insist(bool held, const std::string& what) {
-  if (held) return;
-  std::fprintf(stderr, "failed: %s\n", what.c_str());
-  std::exit(1);
-}
-
-class TemporaryDirectory {
- public:
-  explicit TemporaryDirectory(const std::string& below) {
-    const std::filesystem::path base =
-        below.empty() ? std::filesystem::temp_directory_path() : std::filesystem::path(below);
-    std::string name = (base / "once-bench-XXXXXX").string();
-    insist(mkdtemp(name.data()) != nullptr, "making a directory in " + base.string());
-    path_ = name;
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
-// Removes nothing: the yardstick has a filter because ours has one.
-class KeepAll final : public rocksdb::CompactionFilter {
- public:
-  const char* Name() const override { return "KeepAll"; }
-};
 
 class Ours {
  public:
@@ -80,30 +46,24 @@ class Ours {
 
 class Bare {
  public:
-  explicit Bare(const RocksDbOptions& options) {
-    rocksdb::DB* db = nullptr;
-    const auto status =
-        rocksdb::DB::Open(engine_options(options, *rocksdb::Env::Default(), filter_),
-                          options.directory.string(), &db);
-    insist(status.ok(), status.ToString());
-    db_.reset(db);
-    how_.sync = options.durability == Durability::synced;
-    if (!how_.sync) syncing_ = std::jthread([this](std::stop_token stop) { sync_often(stop); });
+  explicit Bare(const RocksDbOptions& options) : bare_(options) {
+    if (options.durability == Durability::synced) return;
+    syncing_ = std::jthread([this](std::stop_token stop) { sync_often(stop); });
   }
 
   void put_group(std::span<const Write> writes) {
     rocksdb::WriteBatch batch;
     for (const Write& write : writes) {
       const std::string& key = write.key.partition.home;
-      const auto status = db_->Get({}, db_->DefaultColumnFamily(), key, &found_);
+      const auto status = bare_.db().Get({}, bare_.db().DefaultColumnFamily(), key, &found_);
       insist(status.IsNotFound(), "put-if-absent on bare RocksDB");
       batch.Put(key, std::get<Bytes>(write.value));
     }
-    insist(db_->Write(how_, &batch).ok(), "write on bare RocksDB");
+    bare_.write(batch);
   }
   void get(const Key& key) {
     std::string value;
-    insist(db_->Get({}, key.partition.home, &value).ok(), "get on bare RocksDB");
+    insist(bare_.db().Get({}, key.partition.home, &value).ok(), "get on bare RocksDB");
   }
 
  private:
@@ -112,13 +72,11 @@ class Bare {
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; })) {
       if (stop.stop_requested()) return;
-      insist(db_->SyncWAL().ok(), "sync of bare RocksDB");
+      insist(bare_.db().SyncWAL().ok(), "sync of bare RocksDB");
     }
   }
 
-  KeepAll filter_;
-  std::unique_ptr<rocksdb::DB> db_;
-  rocksdb::WriteOptions how_;
+  BareRocksDb bare_;
   rocksdb::PinnableSlice found_;
   std::mutex mutex_;
   std::condition_variable_any wake_;

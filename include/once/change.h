@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -22,16 +23,32 @@ struct Replace {
 };
 using Edit = std::variant<Keep, Clear, Replace>;
 
+// What becomes of what stands there. Pure.
+using Apply = std::function<Result<Edit>(const std::optional<Item>& standing)>;
+
+// What changes have that can be taken together before they are applied, as numbers to be added can
+// be added up: the value of their key is then read and made once for all of them.
+class Joinable {
+ public:
+  virtual ~Joinable() = default;
+
+  // Does what the changes of all `parts`, which come in this order and of which this is one, would
+  // do one after the other. Empty if they cannot be taken together after all.
+  virtual Apply joined(std::span<Joinable* const> parts) = 0;
+};
+
 struct Change {
   Key key;
 
-  // What becomes of what stands there. Pure: called again whenever the change is tried anew, and
-  // perhaps on the result of changes that are merged before it. An error here is this caller's
-  // answer alone.
-  std::function<Result<Edit>(const std::optional<Item>& standing)> apply;
+  // Called again whenever the change is tried anew, and perhaps on the result of changes that are
+  // merged before it. An error here is this caller's answer alone.
+  Apply apply;
 
   // Written by the same commit, typically a marker with the change's id. Not `key` itself.
   std::vector<Write> also;
+
+  // If it can be taken together with others. Must outlive the change.
+  Joinable* part = nullptr;
 };
 
 // The change is made. `standing` is what the key holds after the whole group, so its version is

@@ -23,6 +23,9 @@ class Entropy {
   // starts in 2^64 lie closer together than the number of versions they make.
   Version version();
 
+  // The first of `count` consecutive ones.
+  Version versions(std::uint64_t count);
+
  private:
   const std::uint64_t seed_;
   std::atomic<std::uint64_t> drawn_ = 0;

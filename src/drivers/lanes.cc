@@ -1,6 +1,7 @@
 #include "drivers/lanes.h"
 
 #include <set>
+#include <utility>
 
 namespace once::detail {
 
@@ -20,7 +21,7 @@ std::vector<Lanes::Group> Lanes::take_ready() {
     groups.push_back({key, take_group(lane)});
     lane.busy = true;
   }
-  ready_.clear();
+  ready_ = std::exchange(resting_, {});
   return groups;
 }
 
@@ -30,7 +31,7 @@ void Lanes::leave(const Key& key) {
   if (lane->second.waiting.empty()) {
     lanes_.erase(lane);
   } else {
-    ready_.push_back(key);
+    resting_.push_back(key);
   }
 }
 

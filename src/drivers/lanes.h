@@ -30,10 +30,11 @@ class Lanes {
   // way. Their lanes are busy until leave().
   std::vector<Group> take_ready();
 
-  // The group on `key` is through.
+  // The group on `key` is through. The next one starts a round later than it could: whoever was
+  // just answered mostly comes back at once, and is in it then.
   void leave(const Key& key);
 
-  bool ready() const { return !ready_.empty(); }
+  bool ready() const { return !ready_.empty() || !resting_.empty(); }
 
  private:
   struct Lane {
@@ -46,7 +47,8 @@ class Lanes {
   const Limits& limits_;
   const std::size_t max_waiting_;
   std::map<Key, Lane> lanes_;
-  std::vector<Key> ready_;  // Lanes that may have something to start.
+  std::vector<Key> ready_;    // Lanes that may have something to start.
+  std::vector<Key> resting_;  // Lanes that will be ready in the next round.
 };
 
 inline ChangeStep& change_step(Task& task) { return *std::get<ChangeStep*>(task.step); }

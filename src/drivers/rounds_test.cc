@@ -231,6 +231,95 @@ TEST_F(RoundsTest, AChangeMayKeepOrClearWhatStandsThere) {
   EXPECT_FALSE(memory_->get(kHot)->has_value());
 }
 
+// Adds a number to the text at kHot, which notes every time that it was added to.
+class Adding final : public Joinable {
+ public:
+  Adding(int number, int& applied) : number_(number), applied_(applied) {}
+
+  Apply apply() {
+    return [this](const std::optional<Item>& standing) { return add(number_, standing); };
+  }
+  Apply joined(std::span<Joinable* const> parts) override {
+    int sum = 0;
+    for (Joinable* part : parts) sum += dynamic_cast<Adding&>(*part).number_;
+    if (sum == kNotTogether) return {};
+    return [this, sum](const std::optional<Item>& standing) { return add(sum, standing); };
+  }
+
+  static constexpr int kTooMuch = 1'000;
+  static constexpr int kNotTogether = 13;
+
+ private:
+  Result<Edit> add(int number, const std::optional<Item>& standing) {
+    ++applied_;
+    if (number >= kTooMuch) return failure(ErrorCode::invalid, "too much");
+    const Bytes before = standing ? std::get<Bytes>(standing->value) : "";
+    return Replace{before + "+" + std::to_string(number)};
+  }
+
+  const int number_;
+  int& applied_;
+};
+
+Plan<ChangeOutcome> add_to_hot(int number, int* applied) {
+  Adding adding(number, *applied);
+  Change wanted{.key = kHot, .apply = adding.apply(), .part = &adding};
+  co_return co_await change(wanted);
+}
+
+TEST_F(RoundsTest, ChangesThatCanBeTakenTogetherAreAppliedOnce) {
+  std::deque<std::optional<Result<ChangeOutcome>>> answers;
+  int applied = 0;
+  for (const int number : {1, 2, 3}) admit(add_to_hot(number, &applied), answers);
+  run_until_idle();
+  const Item standing = memory_->get(kHot)->value();
+  EXPECT_EQ(standing.value, Value(Bytes("+6")));
+  EXPECT_EQ(applied, 1);
+  for (const auto& answer : answers) {
+    EXPECT_EQ(std::get<Changed>(answer->value()).standing, standing);
+  }
+}
+
+TEST_F(RoundsTest, ChangesThatCannotBeTakenTogetherAfterAllAreAppliedOneByOne) {
+  std::deque<std::optional<Result<ChangeOutcome>>> answers;
+  int applied = 0;
+  for (const int number : {6, 7}) admit(add_to_hot(number, &applied), answers);
+  run_until_idle();
+  admit(make(appending("a")), answers);
+  for (const int number : {1, 2}) admit(add_to_hot(number, &applied), answers);
+  run_until_idle();
+  EXPECT_EQ(memory_->get(kHot)->value().value, Value(Bytes("+6+7a+1+2")));
+}
+
+TEST_F(RoundsTest, H18_OneOfSeveralTakenTogetherThatFailsHarmsNobodyElse) {
+  std::deque<std::optional<Result<ChangeOutcome>>> answers;
+  int applied = 0;
+  for (const int number : {1, Adding::kTooMuch, 3}) admit(add_to_hot(number, &applied), answers);
+  run_until_idle();
+  EXPECT_EQ(memory_->get(kHot)->value().value, Value(Bytes("+1+3")));
+  EXPECT_TRUE(answers[0]->has_value());
+  EXPECT_EQ(answers[1]->error().code, ErrorCode::invalid);
+  EXPECT_TRUE(answers[2]->has_value());
+}
+
+Plan<ChangeOutcome> look_then_make(Change wanted) {
+  co_await get(kHot);
+  co_return co_await change(wanted);
+}
+
+TEST_F(RoundsTest, WhoeverComesBackAtOnceIsInTheNextGroup) {
+  std::deque<std::optional<Result<ChangeOutcome>>> answers;
+  admit(make(appending("a")), answers);
+  rounds_.run_round();  // Has read; writes next.
+  admit(make(appending("b")), answers);
+  rounds_.run_round();
+  ASSERT_TRUE(answers[0].has_value());
+  admit(look_then_make(appending("c")), answers);
+  run_until_idle();
+  EXPECT_EQ(memory_->get(kHot)->value().value, Value(Bytes("abc")));
+  EXPECT_EQ(store_->snapshot().commit_each.committed, 2U);
+}
+
 Plan<int> pause_then(Duration length, int answer) {
   co_await pause(length);
   co_return answer;

@@ -26,8 +26,11 @@ class Group {
     version_ = version;
     writers_.clear();
     answers_.clear();
+    if (apply_joined()) return;
     for (ChangeStep* member : members_) {
-      answers_.push_back(apply_one(*member));
+      Result<bool> wrote = apply_one(member->change->apply);
+      if (wrote && *wrote) writers_.push_back(member);
+      answers_.push_back(wrote ? Result<void>() : std::unexpected(std::move(wrote.error())));
     }
   }
 
@@ -72,10 +75,24 @@ class Group {
   }
 
  private:
-  Result<void> apply_one(ChangeStep& member) {
-    Result<Edit> edit = member.change->apply(after_);
+  // False if that cannot be, or fails: one by one it will show whose fault it is.
+  bool apply_joined() {
+    std::vector<Joinable*> parts;
+    for (const ChangeStep* member : members_) parts.push_back(member->change->part);
+    if (alone() || std::ranges::count(parts, nullptr) > 0) return false;
+    const Apply joint = parts.back()->joined(parts);
+    const Result<bool> wrote = joint ? apply_one(joint) : failure(ErrorCode::invalid, "");
+    if (!wrote) return false;
+    if (*wrote) writers_ = members_;
+    answers_.assign(members_.size(), {});
+    return true;
+  }
+
+  // Whether it writes anything.
+  Result<bool> apply_one(const Apply& apply) {
+    Result<Edit> edit = apply(after_);
     if (!edit) return std::unexpected(std::move(edit.error()));
-    if (std::holds_alternative<Keep>(*edit)) return {};
+    if (std::holds_alternative<Keep>(*edit)) return false;
     if (auto* replace = std::get_if<Replace>(&*edit)) {
       const Bytes* bytes = std::get_if<Bytes>(&replace->value);
       if (bytes != nullptr && bytes->size() > limits_.value_bytes) {
@@ -86,8 +103,7 @@ class Group {
     } else {
       after_.reset();
     }
-    writers_.push_back(&member);
-    return {};
+    return true;
   }
 
   Write key_write() const {

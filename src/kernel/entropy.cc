@@ -32,9 +32,13 @@ Duration Entropy::random_below(Duration bound) {
       static_cast<std::int64_t>(random() % (static_cast<std::uint64_t>(bound.count()) + 1)));
 }
 
-Version Entropy::version() {
-  const std::uint64_t number = next_version_.fetch_add(1, std::memory_order_relaxed);
-  return number != 0 ? Version{number} : version();
+Version Entropy::version() { return versions(1); }
+
+Version Entropy::versions(std::uint64_t count) {
+  const std::uint64_t first = next_version_.fetch_add(count, std::memory_order_relaxed);
+  // Zero names nothing.
+  const bool has_zero = first == 0 || first + (count - 1) < first;
+  return has_zero ? versions(count) : Version{first};
 }
 
 Entropy& system_entropy() {

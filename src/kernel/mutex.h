@@ -19,10 +19,31 @@ namespace once {
 class ONCE_THREAD_ANNOTATION(capability("mutex")) Mutex {
  public:
   void lock() ONCE_THREAD_ANNOTATION(acquire_capability()) { mutex_.lock(); }
+  bool try_lock() ONCE_THREAD_ANNOTATION(try_acquire_capability(true)) { return mutex_.try_lock(); }
+
+  // For what is held for less time than it takes to fall asleep and be woken: tries for about as
+  // long before it blocks.
+  void lock_brief() ONCE_THREAD_ANNOTATION(acquire_capability()) {
+    for (int tries = 0; tries < kBriefTries; ++tries) {
+      if (mutex_.try_lock()) return;
+      pause();
+    }
+    mutex_.lock();
+  }
+
   void unlock() ONCE_THREAD_ANNOTATION(release_capability()) { mutex_.unlock(); }
 
  private:
   friend class Lock;
+  static constexpr int kBriefTries = 100;
+
+  // Leaves the core's memory traffic to the one who holds it.
+  static void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+
   std::mutex mutex_;
 };
 

@@ -148,21 +148,26 @@ Result<CommitOutcome> Store::commit(Transaction transaction) {
 }
 
 std::vector<Result<CommitOutcome>> Store::commit_each(std::span<const Transaction> transactions) {
+  const bool fits = transactions.size() <= limits().commits_per_group;
+  const auto check = [&](const Transaction& transaction) -> Checked {
+    if (!fits) return failure(ErrorCode::invalid, "too many commits in one group");
+    return check_transaction(transaction, limits());
+  };
+  const auto passes = [&](const Transaction& transaction) {
+    return check(transaction).has_value();
+  };
+  if (transactions.empty()) return {};
+  if (std::ranges::all_of(transactions, passes)) return do_commit_each(transactions);
   std::vector<Result<CommitOutcome>> answers(transactions.size());
   std::vector<Transaction> sound;
-  sound.reserve(transactions.size());
-  const bool fits = transactions.size() <= limits().commits_per_group;
   for (std::size_t i = 0; i < transactions.size(); ++i) {
-    Checked ok = fits ? check_transaction(transactions[i], limits())
-                      : failure(ErrorCode::invalid, "too many commits in one group");
-    if (ok) {
-      sound.push_back(transactions[i]);
-    } else {
+    if (Checked ok = check(transactions[i]); !ok) {
       answers[i] = std::unexpected(std::move(ok.error()));
+    } else {
+      sound.push_back(transactions[i]);
     }
   }
   if (sound.empty()) return answers;
-  if (sound.size() == transactions.size()) return do_commit_each(sound);
   std::vector<Result<CommitOutcome>> given = do_commit_each(sound);
   auto next = given.begin();
   for (Result<CommitOutcome>& answer : answers) {

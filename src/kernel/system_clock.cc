@@ -14,14 +14,10 @@ using Steady = std::chrono::steady_clock;
 class SystemClock final : public Clock {
  public:
   Time now() override {
-    const auto steady = Steady::now().time_since_epoch();
-    const auto wall = std::chrono::system_clock::now().time_since_epoch();
-    const std::int64_t lead = (wall - steady).count();
-    std::int64_t largest = lead_.load(std::memory_order_relaxed);
-    while (lead > largest && !lead_.compare_exchange_weak(largest, lead)) {
-    }
-    return std::chrono::floor<Duration>(std::chrono::sys_time<Steady::duration>(
-        steady + Steady::duration(std::max(lead, largest))));
+    const auto wall = std::chrono::system_clock::now();
+    const Time told = told_.load(std::memory_order_relaxed);
+    // Mostly it is still the millisecond of the last time, and nothing else need be asked.
+    return std::chrono::floor<Duration>(wall) == told ? told : ask_both(wall);
   }
 
   void sleep(Duration length) override { std::this_thread::sleep_for(length); }
@@ -34,7 +30,22 @@ class SystemClock final : public Clock {
   }
 
  private:
+  Time ask_both(std::chrono::system_clock::time_point wall) {
+    const auto steady = Steady::now().time_since_epoch();
+    const std::int64_t lead = (wall.time_since_epoch() - steady).count();
+    std::int64_t largest = lead_.load(std::memory_order_relaxed);
+    while (lead > largest && !lead_.compare_exchange_weak(largest, lead)) {
+    }
+    const Time now = std::chrono::floor<Duration>(std::chrono::sys_time<Steady::duration>(
+        steady + Steady::duration(std::max(lead, largest))));
+    Time told = told_.load(std::memory_order_relaxed);
+    while (now > told && !told_.compare_exchange_weak(told, now)) {
+    }
+    return std::max(now, told);
+  }
+
   std::atomic<std::int64_t> lead_ = std::numeric_limits<std::int64_t>::min();
+  std::atomic<Time> told_ = Time::min();  // The latest.
 };
 
 }  // namespace

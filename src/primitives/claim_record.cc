@@ -2,6 +2,8 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
+
 #include "primitives/record.h"
 #include "primitives/text_armor.h"
 
@@ -50,9 +52,33 @@ bool sensible(const ClaimRecord& record) {
   return record.fence >= 0 && record.attempt >= 0 && record.ttl.count() >= 0;
 }
 
+Result<ClaimRecord> read_mark(Duration ttl, Time expiry) {
+  const bool fits = ttl.count() >= 0 && expiry >= Time{} && expiry != kNever &&
+                    ttl <= expiry.time_since_epoch() - kFenceMemory;
+  if (!fits) return failure(ErrorCode::corrupt, "a claim's mark does not fit its expiry");
+  return mark_at(expiry - kFenceMemory - ttl, ttl);
+}
+
+// Whether nothing is lost if only the ttl is kept, and the expiry.
+bool is_mark(const ClaimRecord& record) {
+  return record.completed >= Time{} && record == mark_at(record.completed, record.ttl) &&
+         expiry_of(record, record.completed) != kNever;
+}
+
 }  // namespace
 
-Bytes encode(const ClaimRecord& record) {
+ClaimRecord mark_at(Time now, Duration ttl) {
+  return {.state = ClaimRecord::State::done,
+          .fence = std::max<std::int64_t>(1, now.time_since_epoch().count()),
+          .attempt = 1,
+          .ttl = ttl,
+          .claimed = now,
+          .completed = now,
+          .kept_until = later(now, ttl)};
+}
+
+Value encode(const ClaimRecord& record) {
+  if (is_mark(record)) return record.ttl.count();
   const bool receipt = !record.receipt.empty();
   RecordWriter out(RecordKind::claim, receipt ? kFormatWithReceipt : kFormat);
   write_fields(out, record);
@@ -60,9 +86,9 @@ Bytes encode(const ClaimRecord& record) {
   return out.finish();
 }
 
-Result<ClaimRecord> decode_claim(const Value& value) {
-  const Bytes* bytes = std::get_if<Bytes>(&value);
-  if (bytes == nullptr) return failure(ErrorCode::corrupt, "a claim's key holds a number");
+Result<ClaimRecord> decode_claim(const Item& item) {
+  const Bytes* bytes = std::get_if<Bytes>(&item.value);
+  if (bytes == nullptr) return read_mark(Duration(std::get<std::int64_t>(item.value)), item.expiry);
   Result<RecordReader> in = RecordReader::open(*bytes, RecordKind::claim, kFormatWithReceipt);
   if (!in) return std::unexpected(std::move(in.error()));
   ClaimRecord record = read_fields(*in);

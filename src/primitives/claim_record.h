@@ -32,8 +32,13 @@ struct ClaimRecord {
 // How long a freed key keeps its fence and attempt, at least (H13).
 inline constexpr Duration kFenceMemory = std::chrono::hours(1);
 
-Bytes encode(const ClaimRecord& record);
-Result<ClaimRecord> decode_claim(const Value& value);
+// The value of a claim's item, whose expiry must be expiry_of() the record: a mark is no more than
+// its ttl, and the expiry tells the rest.
+Value encode(const ClaimRecord& record);
+Result<ClaimRecord> decode_claim(const Item& item);
+
+// Done at `now` without anybody's name, request, payload or result: what seen() mostly leaves.
+ClaimRecord mark_at(Time now, Duration ttl);
 
 // 16 bytes; equal payloads have equal hashes, others practically never.
 Bytes hash_of(std::string_view payload);

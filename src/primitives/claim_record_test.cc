@@ -23,22 +23,69 @@ ClaimRecord full_record() {
           .result = Bytes("\0\xff", 2)};
 }
 
+Item item_of(Value value, Time expiry = kNever) { return {std::move(value), {1}, expiry}; }
+
+ErrorCode error_in(Value value, Time expiry = kNever) {
+  return decode_claim(item_of(std::move(value), expiry)).error().code;
+}
+
 TEST(ClaimRecord, ComesBackAsItWasWritten) {
-  EXPECT_EQ(decode_claim(encode(full_record())).value(), full_record());
-  EXPECT_EQ(decode_claim(encode({})).value(), ClaimRecord{});
+  EXPECT_EQ(decode_claim(item_of(encode(full_record()))).value(), full_record());
+  EXPECT_EQ(decode_claim(item_of(encode({}))).value(), ClaimRecord{});
+}
+
+TEST(ClaimRecord, AMarkIsItsTtlAndComesBackFromTheExpiry) {
+  for (const std::int64_t now : {0L, 1L, 1'900'000'000'000L}) {
+    for (const Duration ttl : {Duration(0), Duration(1), Duration(std::chrono::years(10))}) {
+      const ClaimRecord mark = mark_at(Time(Duration(now)), ttl);
+      EXPECT_EQ(encode(mark), Value(std::int64_t{ttl.count()}));
+      EXPECT_EQ(decode_claim(item_of(encode(mark), expiry_of(mark, {}))).value(), mark);
+    }
+  }
+}
+
+TEST(ClaimRecord, WhatSaysMoreThanAMarkIsKeptWhole) {
+  const ClaimRecord mark = mark_at(Time(Duration(1'000)), Duration(5));
+  const auto kept_whole = [&](auto change) {
+    ClaimRecord record = mark;
+    change(record);
+    const Value value = encode(record);
+    return std::holds_alternative<Bytes>(value) &&
+           decode_claim(item_of(value, expiry_of(mark, {}))) == record;
+  };
+  EXPECT_TRUE(kept_whole([](ClaimRecord& record) { record.state = ClaimRecord::State::failed; }));
+  EXPECT_TRUE(kept_whole([](ClaimRecord& record) { ++record.fence; }));
+  EXPECT_TRUE(kept_whole([](ClaimRecord& record) { ++record.attempt; }));
+  EXPECT_TRUE(kept_whole([](ClaimRecord& record) { record.nonce = 1; }));
+  EXPECT_TRUE(kept_whole([](ClaimRecord& record) { record.owner = "o"; }));
+  EXPECT_TRUE(kept_whole([](ClaimRecord& record) { record.request = "r"; }));
+  EXPECT_TRUE(kept_whole([](ClaimRecord& record) { record.payload_hash = hash_of("p"); }));
+  EXPECT_TRUE(kept_whole([](ClaimRecord& record) { record.claimed += Duration(1); }));
+  EXPECT_TRUE(kept_whole([](ClaimRecord& record) { record.lease_until += Duration(1); }));
+  EXPECT_TRUE(kept_whole([](ClaimRecord& record) { record.kept_until += Duration(1); }));
+  EXPECT_TRUE(kept_whole([](ClaimRecord& record) { record.result = "r"; }));
+}
+
+TEST(ClaimRecord, ANumberThatIsNoMarkIsCorrupt) {
+  const Time expiry = Time{} + kFenceMemory + Duration(5);
+  EXPECT_TRUE(decode_claim(item_of(std::int64_t{5}, expiry)).has_value());
+  EXPECT_EQ(error_in(std::int64_t{6}, expiry), ErrorCode::corrupt);
+  EXPECT_EQ(error_in(std::int64_t{-1}, expiry), ErrorCode::corrupt);
+  EXPECT_EQ(error_in(std::int64_t{0}, Time{}), ErrorCode::corrupt);
+  EXPECT_EQ(error_in(std::int64_t{0}, Time::min()), ErrorCode::corrupt);
+  EXPECT_EQ(error_in(std::int64_t{5}, kNever), ErrorCode::corrupt);
 }
 
 TEST(ClaimRecord, EveryFlippedBitAndEveryCutIsCorrupt) {
-  const Bytes sound = encode(full_record());
+  const Bytes sound = std::get<Bytes>(encode(full_record()));
   for (std::size_t i = 0; i < sound.size() * 8; ++i) {
     Bytes flipped = sound;
     flipped[i / 8] = static_cast<char>(flipped[i / 8] ^ (1 << (i % 8)));
-    EXPECT_EQ(decode_claim(flipped).error().code, ErrorCode::corrupt) << i;
+    EXPECT_EQ(error_in(flipped), ErrorCode::corrupt) << i;
   }
   for (std::size_t length = 0; length < sound.size(); ++length) {
-    EXPECT_EQ(decode_claim(sound.substr(0, length)).error().code, ErrorCode::corrupt);
+    EXPECT_EQ(error_in(sound.substr(0, length)), ErrorCode::corrupt);
   }
-  EXPECT_EQ(decode_claim(std::int64_t{5}).error().code, ErrorCode::corrupt);
 }
 
 // Its low byte says busy.
@@ -48,7 +95,7 @@ TEST(ClaimRecord, AStateBeyondItsRangeIsNotReadAsAnother) {
   for (int i = 0; i < 7; ++i) out.number(0);
   for (int i = 0; i < 4; ++i) out.time(Time{});
   out.bytes("");
-  EXPECT_EQ(decode_claim(out.finish()).error().code, ErrorCode::corrupt);
+  EXPECT_EQ(error_in(out.finish()), ErrorCode::corrupt);
 }
 
 TEST(ClaimRecord, AnOutcomeOfAnyTimeHasAnExpiry) {

@@ -108,7 +108,7 @@ Plan<ClaimOutcome> take_as(Key key, Applicant applicant) {
       write = put(key, encode(wanted), absent_lasting());
       continue;
     }
-    const Result<ClaimRecord> record = decode_claim(standing->value);
+    const Result<ClaimRecord> record = decode_claim(*standing);
     if (!record) co_return std::unexpected(record.error());
     auto answer = applicant.answer(*record, standing->version, now, limits->clock_error);
     if (answer) co_return std::move(*answer);
@@ -140,7 +140,7 @@ Plan<SettleOutcome> settle(Key key, OpenTicket ticket, Settlement settlement) {
     if (committed(outcome)) co_return Settled{false};
     const std::optional<Item>& standing = std::get<Lost>(outcome).standing;
     if (!standing) co_return Fenced{};
-    const Result<ClaimRecord> record = decode_claim(standing->value);
+    const Result<ClaimRecord> record = decode_claim(*standing);
     if (!record) co_return std::unexpected(record.error());
     auto before = settled_before(*record, ticket.record, wanted);
     if (before) co_return *before;
@@ -227,7 +227,7 @@ Plan<bool> forget(Key key) {
   for (;;) {
     const std::optional<Item> standing = co_await get(key);
     if (!standing) co_return false;
-    const Result<ClaimRecord> record = decode_claim(standing->value);
+    const Result<ClaimRecord> record = decode_claim(*standing);
     if (!record) co_return std::unexpected(record.error());
     const Time now = co_await store_now();
     if (!visible(*record, now)) co_return false;
@@ -241,7 +241,7 @@ Plan<bool> forget(Key key) {
 Plan<std::optional<ClaimState>> show(Key key) {
   const std::optional<Item> standing = co_await get(key);
   if (!standing) co_return std::optional<ClaimState>();
-  const Result<ClaimRecord> record = decode_claim(standing->value);
+  const Result<ClaimRecord> record = decode_claim(*standing);
   if (!record) co_return std::unexpected(record.error());
   const Time now = co_await store_now();
   co_return visible(*record, now) ? std::optional(state_of(*record)) : std::nullopt;
@@ -254,7 +254,7 @@ Plan<ClaimPage> list(std::string name_space, std::optional<ClaimState::Kind> kin
   const Time now = co_await store_now();
   ClaimPage page{{}, std::move(found.cursor)};
   for (const ListPage::Listed& listed : found.items) {
-    const Result<ClaimRecord> record = decode_claim(listed.item.value);
+    const Result<ClaimRecord> record = decode_claim(listed.item);
     if (!record) co_return std::unexpected(record.error());
     if (!visible(*record, now)) continue;
     ClaimState state = state_of(*record);

@@ -89,12 +89,14 @@ Result<claims::ClaimPage> Claims::list(std::optional<ClaimState::Kind> kind, std
 
 Result<std::vector<bool>> Claims::seen(std::span<const std::string> ids, Duration ttl,
                                        std::string request) {
+  if (Result<void> ok = keys::check_namespace(name_space_); !ok) {
+    return std::unexpected(std::move(ok.error()));
+  }
   std::vector<Key> keys;
   keys.reserve(ids.size());
   for (const std::string& id : ids) {
-    Result<Key> key = key_of(id);
-    if (!key) return std::unexpected(std::move(key.error()));
-    keys.push_back(std::move(*key));
+    if (Result<void> ok = keys::check_name(id); !ok) return std::unexpected(std::move(ok.error()));
+    keys.push_back(keys::claim(name_space_, id));
   }
   return claims::or_proceed(driver_.run(claims::seen(std::move(keys), ttl, std::move(request))),
                             ids.size(), if_store_down_);

@@ -45,7 +45,7 @@ Result<std::optional<Outcome>> verdict_of(const Work& work, const Value& value,
 
 Result<std::optional<Outcome>> claims_verdict(const Work& work, const std::optional<Item>& item) {
   if (!item) return refused(Refused::Part::claim, Fenced{});
-  const Result<claims::ClaimRecord> record = claims::decode_claim(item->value);
+  const Result<claims::ClaimRecord> record = claims::decode_claim(*item);
   if (!record) return std::unexpected(record.error());
   if (!claims::same_claim(*record, work.ticket->record) || record->state == State::free) {
     return refused(Refused::Part::claim, Fenced{});
@@ -165,7 +165,7 @@ class Drafter {
     std::optional<Item> merged = standing;
     for (const std::size_t index : fresh) {
       tallies::Verdict verdict = tallies::Verdict::merged;
-      Result<Edit> edit = work_.orders[index].change(verdict).apply(merged);
+      Result<Edit> edit = work_.orders[index].edit(merged, verdict);
       if (!edit) {
         edit.error().message = "tally " + std::to_string(index) + ": " + edit.error().message;
         return std::unexpected(std::move(edit.error()));
@@ -182,7 +182,7 @@ class Drafter {
   }
 
   void complete(const Item& claim) {
-    claims::ClaimRecord record = *claims::decode_claim(claim.value);
+    claims::ClaimRecord record = *claims::decode_claim(claim);
     record = claims::with_outcome(std::move(record), State::done, work_.result, now_);
     if (!work_.claims_only()) record.receipt = encode(draft_.receipt);
     const Time expiry = claims::expiry_of(record, now_);

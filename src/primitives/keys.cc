@@ -1,6 +1,8 @@
 #include "primitives/keys.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 namespace once::keys {
@@ -9,11 +11,14 @@ namespace {
 constexpr std::size_t kMaxName = 512;
 constexpr std::size_t kMaxNamespace = 64;
 
-std::string prefix(std::string_view kind, std::string_view name_space) {
-  std::string home(kind);
+std::string home_of(std::string_view kind, std::string_view name_space, std::string_view name) {
+  std::string home;
+  home.reserve(kind.size() + name_space.size() + name.size() + 2);
+  home += kind;
   home += '/';
   home += name_space;
   home += '/';
+  home += name;
   return home;
 }
 
@@ -35,6 +40,19 @@ std::size_t name_character(std::string_view text) {
   return control || overlong || surrogate || too_large ? 0 : length;
 }
 
+// Whether all bytes are 0x20 to 0x7e, as those of most names are, eight at a time: a smaller one
+// borrows into its top bit, 0x7f carries into it, and the others have it.
+bool is_printable_ascii(std::string_view name) {
+  constexpr std::uint64_t kEach = 0x0101010101010101;
+  std::uint64_t wrong = 0;
+  for (; !name.empty(); name.remove_prefix(std::min<std::size_t>(8, name.size()))) {
+    std::uint64_t eight = kEach * ' ';
+    std::memcpy(&eight, name.data(), std::min<std::size_t>(8, name.size()));
+    wrong |= (eight - kEach * 0x20) | (eight + kEach) | eight;
+  }
+  return (wrong & kEach * 0x80) == 0;
+}
+
 bool in_namespace(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
          c == '_' || c == '.';
@@ -46,6 +64,7 @@ Result<void> check_name(std::string_view name) {
   if (name.empty() || name.size() > kMaxName) {
     return failure(ErrorCode::invalid, "a key has 1 to 512 bytes");
   }
+  if (is_printable_ascii(name)) return {};
   while (!name.empty()) {
     const std::size_t length = name_character(name);
     if (length == 0) {
@@ -64,13 +83,13 @@ Result<void> check_namespace(std::string_view name_space) {
 }
 
 Key claim(std::string_view name_space, std::string_view name) {
-  return {{claim_prefix(name_space).append(name), ""}, 0};
+  return {{home_of("claim", name_space, name), ""}, 0};
 }
 
-std::string claim_prefix(std::string_view name_space) { return prefix("claim", name_space); }
+std::string claim_prefix(std::string_view name_space) { return home_of("claim", name_space, ""); }
 
 std::string log_home(std::string_view name_space, std::string_view stream) {
-  return prefix("log", name_space).append(stream);
+  return home_of("log", name_space, stream);
 }
 
 Partition log_batches(std::string home, char strategy) {
@@ -90,7 +109,7 @@ Key log_batch_id(std::string home, char strategy, std::string_view id) {
 }
 
 Key document(std::string_view name_space, std::string_view name) {
-  return {{prefix("doc", name_space).append(name), ""}, 0};
+  return {{home_of("doc", name_space, name), ""}, 0};
 }
 
 Key document_change(const Key& document, std::string_view id) {
@@ -98,7 +117,7 @@ Key document_change(const Key& document, std::string_view id) {
 }
 
 Key tally(std::string_view name_space, std::string_view name) {
-  return {{prefix("tally", name_space).append(name), ""}, 0};
+  return {{home_of("tally", name_space, name), ""}, 0};
 }
 
 Key tally_meta(const Key& tally) { return {{tally.partition.home, "m"}, 0}; }
@@ -108,7 +127,7 @@ Key tally_id(const Key& tally, std::string_view id) {
 }
 
 Key commit_id(std::string_view name_space, std::string_view id) {
-  return {{prefix("commit", name_space).append(id), ""}, 0};
+  return {{home_of("commit", name_space, id), ""}, 0};
 }
 
 Key token(std::string_view id) { return {{std::string(kTokens).append(id), ""}, 0}; }

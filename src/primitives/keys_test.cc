@@ -17,6 +17,19 @@ TEST(Keys, ANameIsUtf8WithoutControlCharacters) {
   for (const char* name : bad) EXPECT_FALSE(keys::check_name(name).has_value()) << name;
 }
 
+TEST(Keys, EveryByteOfANameCounts) {
+  for (std::size_t length = 1; length <= 17; ++length) {
+    for (std::size_t at = 0; at < length; ++at) {
+      for (int byte = 0; byte < 0x80; ++byte) {
+        std::string name(length, '~');
+        name[at] = static_cast<char>(byte);
+        EXPECT_EQ(keys::check_name(name).has_value(), byte >= 0x20 && byte != 0x7f) << name;
+      }
+      EXPECT_FALSE(keys::check_name(std::string(length, ' ').replace(at, 1, "\xff")).has_value());
+    }
+  }
+}
+
 TEST(Keys, ANameComesBackFromItsHomeWhateverItContains) {
   const Key key = keys::claim("team-1", "a/b//c");
   EXPECT_EQ(keys::name_in(key.partition.home), "a/b//c");

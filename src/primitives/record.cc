@@ -2,7 +2,8 @@
 
 #include <xxhash.h>
 
-#include <cstring>
+#include <algorithm>
+#include <array>
 
 namespace once {
 namespace {
@@ -10,8 +11,13 @@ namespace {
 constexpr std::size_t kHead = 2;
 constexpr std::size_t kChecksum = 4;
 
+// The last `length` bytes of `value`.
 void append_big_endian(Bytes& out, std::uint64_t value, std::size_t length) {
-  for (std::size_t i = length; i-- > 0;) out += static_cast<char>(value >> (8 * i));
+  std::array<char, sizeof value> bytes;
+  for (std::size_t i = 0; i < length; ++i) {
+    bytes[i] = static_cast<char>(value >> (8 * (length - 1 - i)));
+  }
+  out.append(bytes.data(), length);
 }
 
 std::string checksum_of(std::string_view bytes) {
@@ -28,8 +34,11 @@ RecordWriter::RecordWriter(RecordKind kind, std::uint8_t format) {
 }
 
 void RecordWriter::number(std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out_ += static_cast<char>(value | 0x80);
-  out_ += static_cast<char>(value);
+  std::array<char, 10> bytes;
+  std::size_t length = 0;
+  for (; value >= 0x80; value >>= 7) bytes[length++] = static_cast<char>(value | 0x80);
+  bytes[length++] = static_cast<char>(value);
+  out_.append(bytes.data(), length);
 }
 
 void RecordWriter::time(Time value) {
@@ -64,18 +73,22 @@ Result<RecordReader> RecordReader::open(std::string_view record, RecordKind kind
   return RecordReader(content.substr(kHead), format);
 }
 
-std::uint64_t RecordReader::number(std::uint64_t most) {
+std::uint64_t RecordReader::number(std::uint64_t highest) {
+  constexpr std::size_t kMost = 10;
+  const std::size_t most = std::min(left_.size(), kMost);
   std::uint64_t value = 0;
-  for (int shift = 0; shift < 64 && !left_.empty(); shift += 7) {
-    const auto byte = static_cast<std::uint8_t>(left_.front());
-    left_.remove_prefix(1);
-    value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+  for (std::size_t i = 0; i < most; ++i) {
+    const auto byte = static_cast<std::uint8_t>(left_[i]);
+    value |= static_cast<std::uint64_t>(byte & 0x7f) << (7 * i);
     if (byte >= 0x80) continue;
-    const bool shortest = byte != 0 || shift == 0;
-    const bool fits = byte == 1 || shift < 63;
-    if (shortest && fits && value <= most) return value;
-    break;
+    left_.remove_prefix(i + 1);
+    const bool shortest = byte != 0 || i == 0;
+    const bool fits = byte == 1 || i + 1 < kMost;
+    if (shortest && fits && value <= highest) return value;
+    sound_ = false;
+    return 0;
   }
+  left_.remove_prefix(most);
   sound_ = false;
   return 0;
 }

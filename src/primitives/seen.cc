@@ -1,6 +1,7 @@
 // seen(): the one-shot form of a claim. A seen id is a done claim without a result.
+#include <absl/container/flat_hash_set.h>
+
 #include <algorithm>
-#include <map>
 
 #include "once/claims.h"
 #include "primitives/claim_record.h"
@@ -19,24 +20,21 @@ struct Mark {
   std::string request;
 
   ClaimRecord record_after(const ClaimRecord* last, Time now) const {
-    const std::int64_t past_fence = last != nullptr ? last->fence + 1 : 1;
-    return {.state = State::done,
-            .fence = std::max<std::int64_t>(past_fence, now.time_since_epoch().count()),
-            .attempt = 1,
-            .request = request,
-            .ttl = ttl,
-            .claimed = now,
-            .completed = now,
-            .kept_until = later(now, ttl)};
+    ClaimRecord record = mark_at(now, ttl);
+    record.request = request;
+    if (last != nullptr) record.fence = std::max(record.fence, last->fence + 1);
+    return record;
   }
 
-  Write write_on(const Key& key, const std::optional<Item>& standing, const ClaimRecord* last,
+  Write write_on(Key key, const std::optional<Item>& standing, const ClaimRecord* last,
                  Time now) const {
     const ClaimRecord record = record_after(last, now);
     const Guard guard = standing ? unchanged(standing->version) : absent_lasting();
-    return put(key, encode(record), guard, expiry_of(record, now));
+    return put(std::move(key), encode(record), guard, expiry_of(record, now));
   }
 };
+
+bool is_mark(const Result<CommitOutcome>& outcome) { return outcome && committed(*outcome); }
 
 // What a lost mark lost to; nothing if the key may be marked all the same, because what it held is
 // not remembered any more.
@@ -45,6 +43,17 @@ std::optional<Found> found_as(const ClaimRecord& record, const Mark& mark, Time 
   if (record.state == State::free || now >= record.kept_until) return std::nullopt;
   const bool ours = !mark.request.empty() && record.request == mark.request;
   return ours ? Found::again : Found::taken;
+}
+
+// What the first try came to, if it needs no other.
+std::optional<Found> found_at_once(const Result<CommitOutcome>& outcome, const Mark& mark,
+                                   Time now) {
+  if (!outcome) return std::nullopt;
+  if (committed(*outcome)) return Found::first;
+  const std::optional<Item>& standing = std::get<Lost>(*outcome).standing;
+  if (!standing) return std::nullopt;
+  const Result<ClaimRecord> record = decode_claim(*standing);
+  return record ? found_as(*record, mark, now) : std::nullopt;
 }
 
 // Marks one key whose first try came to this outcome.
@@ -58,7 +67,7 @@ Plan<Found> mark_one(Write write, Result<CommitOutcome> outcome, Mark mark) {
     const Time now = co_await store_now();
     std::optional<ClaimRecord> last;
     if (standing) {
-      Result<ClaimRecord> record = decode_claim(standing->value);
+      Result<ClaimRecord> record = decode_claim(*standing);
       if (!record) co_return std::unexpected(std::move(record.error()));
       const std::optional<Found> found = found_as(*record, mark, now);
       if (found) co_return *found;
@@ -89,6 +98,43 @@ Error stopped_at(Error error, bool marked) {
   return error;
 }
 
+// Keys by what they are, in place.
+struct KeyHash {
+  std::size_t operator()(const Key* key) const {
+    return absl::HashOf(key->partition.home, key->partition.part, key->sort);
+  }
+};
+struct SameKey {
+  bool operator()(const Key* a, const Key* b) const { return *a == *b; }
+};
+using KeySet = absl::flat_hash_set<const Key*, KeyHash, SameKey>;
+
+// The first attempt at each key that was asked for, once however often it was.
+struct Attempts {
+  std::vector<Write> writes;
+  std::vector<std::size_t> places;  // Where each was asked for first.
+  std::vector<std::span<Write>> transactions;
+};
+
+Attempts attempts_at(std::vector<Key> keys, const Mark& mark, Time now) {
+  Attempts attempts;
+  attempts.writes.reserve(keys.size());
+  attempts.places.reserve(keys.size());
+  attempts.transactions.reserve(keys.size());
+  const Write sample = mark.write_on({}, std::nullopt, nullptr, now);
+  KeySet known;
+  known.reserve(keys.size() > 1 ? keys.size() : 0);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (keys.size() == 1 || known.insert(&keys[i]).second) attempts.places.push_back(i);
+  }
+  for (const std::size_t place : attempts.places) {
+    Write& write = attempts.writes.emplace_back(sample);
+    write.key = std::move(keys[place]);
+    attempts.transactions.emplace_back(&write, 1);
+  }
+  return attempts;
+}
+
 }  // namespace
 
 Plan<std::vector<bool>> seen(std::vector<Key> keys, Duration ttl, std::string request) {
@@ -96,24 +142,23 @@ Plan<std::vector<bool>> seen(std::vector<Key> keys, Duration ttl, std::string re
   const Result<void> ok = check_marks(keys.size(), mark);
   if (!ok) co_return std::unexpected(ok.error());
   const Time now = co_await store_now();
-  std::map<Key, std::size_t> distinct;
   std::vector<bool> first(keys.size(), false);
-  std::vector<Write> writes;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (!distinct.emplace(keys[i], i).second) continue;
-    writes.push_back(mark.write_on(keys[i], std::nullopt, nullptr, now));
-  }
-  std::vector<std::span<Write>> each;
-  for (Write& write : writes) each.emplace_back(&write, 1);
-  std::vector<Result<CommitOutcome>> outcomes = co_await commit_each(each);
-  bool marked = std::ranges::any_of(outcomes, [](const Result<CommitOutcome>& outcome) {
-    return outcome && committed(*outcome);
-  });
-  for (std::size_t i = 0; i < writes.size(); ++i) {
-    Result<Found> found = co_await attempt(mark_one(writes[i], std::move(outcomes[i]), mark));
-    if (!found) co_return std::unexpected(stopped_at(found.error(), marked));
+  Attempts attempts = attempts_at(std::move(keys), mark, now);
+  std::vector<Result<CommitOutcome>> outcomes = co_await commit_each(attempts.transactions);
+  const auto marks = std::ranges::count_if(outcomes, is_mark);
+  bool marked = marks > 0;
+  Time then = now;
+  if (marks < std::ssize(outcomes)) then = co_await store_now();
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    std::optional<Found> found = found_at_once(outcomes[i], mark, then);
+    if (!found) {
+      Result<Found> tried =
+          co_await attempt(mark_one(attempts.writes[i], std::move(outcomes[i]), mark));
+      if (!tried) co_return std::unexpected(stopped_at(tried.error(), marked));
+      found = *tried;
+    }
     marked = marked || *found == Found::first;
-    first[distinct.at(writes[i].key)] = *found != Found::taken;
+    first[attempts.places[i]] = *found != Found::taken;
   }
   co_return std::move(first);
 }

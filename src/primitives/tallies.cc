@@ -66,7 +66,7 @@ Plan<Tried> try_native(const Order* order, std::vector<Write> marker) {
 }
 
 // By read, merge and write. Neither merged nor lost to a marker: another changed the bucket.
-Plan<Tried> try_change(const Order* order, std::vector<Write> marker) {
+Plan<Tried> try_change(Order* order, std::vector<Write> marker) {
   Verdict verdict = Verdict::merged;
   Change wanted = order->change(verdict);
   wanted.also = std::move(marker);

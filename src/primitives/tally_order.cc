@@ -103,10 +103,30 @@ Write Order::native_write() const {
               : raise(bucket_key(), number, anything(), bucket_expiry());
 }
 
-Change Order::change(Verdict& verdict) const {
+Change Order::change(Verdict& verdict) {
   return {.key = bucket_key(),
           .apply = [this, &verdict](const auto& standing) { return edit(standing, verdict); },
-          .also = {}};
+          .also = {},
+          .part = ids_inside ? nullptr : this};
+}
+
+// States are merged in any grouping: all inputs first, which are small, and then the bucket's.
+Apply Order::joined(std::span<Joinable* const> parts) {
+  const auto worth = std::make_shared<Worth>();
+  Order joint = *this;
+  joint.input = monoid->identity();
+  for (Joinable* part : parts) {
+    auto* const order = dynamic_cast<Order*>(part);
+    if (order == nullptr || order->monoid->name() != monoid->name()) return {};
+    Result<Bytes> merged = monoid->merge(joint.input, order->input);
+    if (!merged) return {};
+    joint.input = std::move(*merged);
+    order->worth_ = worth;
+  }
+  return [joint = std::move(joint)](const auto& standing) {
+    Verdict verdict = Verdict::merged;
+    return joint.edit(standing, verdict);
+  };
 }
 
 Result<Edit> Order::edit(const std::optional<Item>& standing, Verdict& verdict) const {
@@ -141,6 +161,14 @@ Verdict Order::learn_id(std::vector<InnerId>& ids) const {
 }
 
 std::optional<TallyValue> Order::value_in(const std::optional<Item>& standing) const {
+  if (!worth_ || !standing) return read_value(standing);
+  if (worth_->version != standing->version) {
+    *worth_ = {standing->version, read_value(standing)};
+  }
+  return worth_->value;
+}
+
+std::optional<TallyValue> Order::read_value(const std::optional<Item>& standing) const {
   if (!standing) return value_of(kind(), monoid->identity());
   const Result<TallyBucket> found = decode_bucket(*standing, kind(), *monoid);
   if (!found) return std::nullopt;

@@ -14,7 +14,7 @@ enum class Verdict : std::uint8_t {
   full,
 };
 
-struct Order {
+struct Order final : Joinable {
   // `invalid` if the request cannot be one, or the store can never hold it.
   static Result<Order> of(Key key, TallyRequest request, Time now, const Limits& limits);
 
@@ -32,9 +32,13 @@ struct Order {
   // The merge as one write. Native kinds only.
   Write native_write() const;
 
+  // What the bucket becomes by the merge.
+  Result<Edit> edit(const std::optional<Item>& standing, Verdict& verdict) const;
+
   // The merge as a change of the bucket. With `ids_inside` the bucket tells whether it knows the
   // id, and learns it. Order and verdict must outlive the change.
-  Change change(Verdict& verdict) const;
+  Change change(Verdict& verdict);
+  Apply joined(std::span<Joinable* const> parts) override;
 
   // What the bucket is worth; nothing if it does not parse.
   std::optional<TallyValue> value_in(const std::optional<Item>& standing) const;
@@ -52,8 +56,16 @@ struct Order {
   std::uint64_t nonce = 0;  // Tells this call from another with its id.
 
  private:
-  Result<Edit> edit(const std::optional<Item>& standing, Verdict& verdict) const;
+  // What the bucket was worth when it had this version.
+  struct Worth {
+    Version version;
+    std::optional<TallyValue> value;
+  };
+
   Verdict learn_id(std::vector<InnerId>& ids) const;
+  std::optional<TallyValue> read_value(const std::optional<Item>& standing) const;
+
+  std::shared_ptr<Worth> worth_;  // Shared by those whose changes were taken together.
 };
 
 // How long a window is; zero for none.

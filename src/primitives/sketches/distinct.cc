@@ -3,8 +3,10 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 #include <limits>
 #include <numbers>
@@ -71,32 +73,67 @@ double tau(double x) {
   return sum / 3;
 }
 
+// Eight registers as eight bytes, and as the six bytes that are stored: by halves, quarters,
+// eighths.
+static_assert(std::endian::native == std::endian::little);
+constexpr std::size_t kPackedBytes = 6;
+
+std::uint64_t spread(std::uint64_t eight) {
+  eight = (eight & 0xffffff) | (eight & 0xffffff000000) << 8;
+  eight = (eight & 0xfff00000fff) | (eight & 0xfff00000fff000) << 4;
+  return (eight & 0x3f003f003f003f) | (eight & 0xfc00fc00fc00fc0) << 2;
+}
+
+std::uint64_t gathered(std::uint64_t eight) {
+  eight = (eight & 0x3f003f003f003f) | (eight >> 2 & 0xfc00fc00fc00fc0);
+  eight = (eight & 0xfff00000fff) | (eight >> 4 & 0xfff00000fff000);
+  return (eight & 0xffffff) | (eight >> 8 & 0xffffff000000);
+}
+
+// In two parts, because a word put together from six bytes in memory has to wait for them.
+std::uint64_t load_packed(const char* from) {
+  std::uint32_t low = 0;
+  std::uint16_t high = 0;
+  std::memcpy(&low, from, sizeof low);
+  std::memcpy(&high, from + sizeof low, sizeof high);
+  return low | std::uint64_t{high} << 32;
+}
+
+void store_packed(char* to, std::uint64_t eight) {
+  const auto low = static_cast<std::uint32_t>(eight);
+  const auto high = static_cast<std::uint16_t>(eight >> 32);
+  std::memcpy(to, &low, sizeof low);
+  std::memcpy(to + sizeof low, &high, sizeof high);
+}
+
 Bytes packed(const std::vector<std::uint8_t>& registers) {
-  Bytes out;
-  out.reserve(registers.size() * kRankBits / 8);
-  for (std::size_t i = 0; i < registers.size(); i += 4) {
-    const std::uint32_t four = registers[i] | registers[i + 1] << 6U | registers[i + 2] << 12U |
-                               static_cast<std::uint32_t>(registers[i + 3]) << 18U;
-    for (unsigned shift = 0; shift < 24; shift += 8) out += static_cast<char>(four >> shift);
+  Bytes out(registers.size() * kRankBits / 8, '\0');
+  char* to = out.data();
+  for (std::size_t i = 0; i < registers.size(); i += 8, to += kPackedBytes) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, &registers[i], sizeof eight);
+    store_packed(to, gathered(eight));
   }
   return out;
 }
 
 // Empty unless these are 2^precision registers, none beyond what a hash can give, not all empty.
 std::vector<std::uint8_t> unpacked(std::string_view bytes, unsigned precision) {
+  constexpr std::uint64_t kEach = 0x0101010101010101;
   const std::size_t count = std::size_t{1} << precision;
   if (bytes.size() != count * kRankBits / 8) return {};
+  const unsigned most = 64 - precision + 1;
   std::vector<std::uint8_t> registers(count);
-  std::uint8_t largest = 0;
-  for (std::size_t i = 0; i < count; i += 4, bytes.remove_prefix(3)) {
-    const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(bytes[at]); };
-    const std::uint32_t four = byte(0) | byte(1) << 8U | static_cast<std::uint32_t>(byte(2)) << 16U;
-    for (unsigned j = 0; j < 4; ++j) {
-      registers[i + j] = four >> (6 * j) & kRankMask;
-      largest = std::max(largest, registers[i + j]);
-    }
+  const char* from = bytes.data();
+  std::uint64_t any = 0;
+  std::uint64_t beyond = 0;  // The top bit of a byte is set where some register is above `most`.
+  for (std::size_t i = 0; i < count; i += 8, from += kPackedBytes) {
+    const std::uint64_t eight = spread(load_packed(from));
+    any |= eight;
+    beyond |= eight + kEach * (0x7f - most);
+    std::memcpy(&registers[i], &eight, sizeof eight);
   }
-  if (largest == 0 || largest > 64 - precision + 1) return {};
+  if (any == 0 || (beyond & kEach * 0x80) != 0) return {};
   return registers;
 }
 
@@ -161,12 +198,20 @@ double Distinct::estimate() const {
 
 double Distinct::estimate_dense() const {
   const unsigned most = 64 - precision_ + 1;
-  std::vector<double> with_rank(most + 1, 0);
-  for (const std::uint8_t rank : registers_) ++with_rank[rank];
+  // Four tables, because most registers have one of a few ranks, and adding one to the same place
+  // again has to wait for the last time.
+  std::array<std::array<std::uint32_t, 1U << kRankBits>, 4> tables = {};
+  for (std::size_t i = 0; i < registers_.size(); i += 4) {
+    for (std::size_t table = 0; table < 4; ++table) ++tables[table][registers_[i + table]];
+  }
+  const auto with_rank = [&](unsigned rank) {
+    return static_cast<double>(tables[0][rank] + tables[1][rank] + tables[2][rank] +
+                               tables[3][rank]);
+  };
   const auto count = static_cast<double>(registers_.size());
-  double z = count * tau(1 - with_rank[most] / count);
-  for (unsigned rank = most - 1; rank > 0; --rank) z = 0.5 * (z + with_rank[rank]);
-  z += count * sigma(with_rank[0] / count);
+  double z = count * tau(1 - with_rank(most) / count);
+  for (unsigned rank = most - 1; rank > 0; --rank) z = 0.5 * (z + with_rank(rank));
+  z += count * sigma(with_rank(0) / count);
   return count * count / (2 * std::numbers::ln2 * z);
 }
 

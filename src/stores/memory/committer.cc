@@ -1,5 +1,7 @@
 #include "stores/memory/committer.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,6 +66,38 @@ Result<CommitOutcome> Committer::commit(Transaction writes) {
   }
   std::vector<Step> steps(writes.size());
   return commit(writes, steps);
+}
+
+std::vector<Result<CommitOutcome>> Committer::commit_each(
+    std::span<const Transaction> transactions) {
+  std::vector<Result<CommitOutcome>> answers;
+  answers.reserve(transactions.size());
+  while (!transactions.empty()) {
+    const auto next = transactions.first(std::min(kFetched, transactions.size()));
+    if (next.size() > 1) fetch(next);
+    for (const Transaction& transaction : next) answers.push_back(commit(transaction));
+    transactions = transactions.subspan(next.size());
+  }
+  return answers;
+}
+
+// Has the first item of each commit brought near, all of them while the first is on its way: most
+// of the time that a commit takes goes by waiting for memory.
+void Committer::fetch(std::span<const Transaction> transactions) {
+  std::array<Place, kFetched> places;
+  for (std::size_t i = 0; i < transactions.size(); ++i) {
+    places[i] = place_of(transactions[i][0].key.partition);
+    GuardedShard& guarded = shards_[places[i].shard];
+    if (!guarded.mutex.try_lock()) continue;
+    guarded.shard.fetch_entry(places[i].hash);
+    guarded.mutex.unlock();
+  }
+  for (const Place& place : std::span(places).first(transactions.size())) {
+    GuardedShard& guarded = shards_[place.shard];
+    if (!guarded.mutex.try_lock()) continue;
+    guarded.shard.fetch_item(place.hash);
+    guarded.mutex.unlock();
+  }
 }
 
 Result<CommitOutcome> Committer::commit(Transaction writes, std::span<Step> steps) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "kernel/apply.h"
 #include "once/error.h"
@@ -22,7 +23,12 @@ class Committer {
 
   Result<CommitOutcome> commit(Transaction writes);
 
+  // One by one, but faster.
+  std::vector<Result<CommitOutcome>> commit_each(std::span<const Transaction> transactions);
+
  private:
+  static constexpr std::size_t kFetched = 16;  // Commits whose items are fetched together.
+
   // One write on its way.
   struct Step {
     Place place;
@@ -39,6 +45,7 @@ class Committer {
     std::size_t growth() const { return written > replaced ? written - replaced : 0; }
   };
 
+  void fetch(std::span<const Transaction> transactions);
   Result<CommitOutcome> commit(Transaction writes, std::span<Step> steps);
   Result<std::optional<Lost>> judge(Transaction writes, std::span<Step> steps,
                                     LockedShards& locked);

@@ -44,6 +44,10 @@ class Memory final : public MemoryStore {
   Result<CommitOutcome> do_commit(Transaction transaction) override {
     return committer_.commit(transaction);
   }
+  std::vector<Result<CommitOutcome>> do_commit_each(
+      std::span<const Transaction> transactions) override {
+    return committer_.commit_each(transactions);
+  }
 
  private:
   std::optional<Item> get_one(const Key& key);

@@ -48,6 +48,19 @@ TEST(MemoryStore, OneCommitWritesManyItemsOfOneNewPartition) {
   EXPECT_EQ(sorts_of(f.store(), {.partition = {"p", ""}}), (Sorts{1, 2}));
 }
 
+TEST(MemoryStore, NumbersOfEveryLengthComeBack) {
+  StoreFixture f;
+  for (int bit = 0; bit < 64; ++bit) {
+    for (const std::uint64_t beside : {0U, 1U, 2U}) {
+      const auto number = static_cast<std::int64_t>((std::uint64_t{1} << bit) + beside - 1);
+      for (const std::int64_t signed_number : {number, ~number}) {
+        f.commits({put(key("n", bit), signed_number, anything())});
+        EXPECT_EQ(f.value(key("n", bit)), Value(signed_number));
+      }
+    }
+  }
+}
+
 TEST(MemoryStore, HomeAndPartAreNotOneText) {
   StoreFixture f;
   EXPECT_TRUE(f.put({{"ab", "c"}, 0}, text("1")));

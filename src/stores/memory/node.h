@@ -1,14 +1,14 @@
 // How one item lies in memory:
 //
-//    0  4  length of the value << 4 | flags: number 1, sorted 2, expires 4, ranked 8
+//    0  4  length of the value << 5 | flags: number 1, sorted 2, expires 4, ranked 8, parted 16
 //    4  2  length of home
-//    6  2  length of part
-//    8  8  version
-//   16  8  expiry, if it expires
-//   24 12  if ranked (an item that expires, in a bounded store): the item used next after this one,
+//    6  8  version
+//   14  8  expiry, if it expires
+//   22 12  if ranked (an item that expires, in a bounded store): the item used next after this one,
 //          the one used last before it, and when it was used
 //       8  sort, if sorted (not 0)
-//          home, part, value (a number in 8 bytes)
+//       2  length of part, if parted (not empty)
+//          home, part, value (a number in as few bytes as hold it, least first, with its sign)
 #pragma once
 
 #include <cstddef>
@@ -50,8 +50,8 @@ class Node {
   std::uint32_t head() const { return load<std::uint32_t>(0); }
   bool ranked() const { return (head() & kRanked) != 0; }
   bool expires() const { return (head() & kExpires) != 0; }
-  Time expiry() const { return expires() ? Time(Duration(load<std::int64_t>(16))) : kNever; }
-  Version version() const { return {load<std::uint64_t>(8)}; }
+  Time expiry() const { return expires() ? Time(Duration(load<std::int64_t>(kExpiryAt))) : kNever; }
+  Version version() const { return {load<std::uint64_t>(kVersionAt)}; }
   std::int64_t sort() const { return (head() & kSorted) != 0 ? load<std::int64_t>(sort_at()) : 0; }
   std::optional<std::int64_t> number() const;
   std::size_t value_bytes() const { return head() >> kFlagBits; }
@@ -67,12 +67,12 @@ class Node {
   Item item() const;
 
   // Of a ranked item.
-  Ref newer() const { return load<Ref>(24); }
-  Ref older() const { return load<Ref>(28); }
-  std::uint32_t used() const { return load<std::uint32_t>(32); }
-  void set_newer(Ref ref) { store(24, ref); }
-  void set_older(Ref ref) { store(28, ref); }
-  void set_used(std::uint32_t tick) { store(32, tick); }
+  Ref newer() const { return load<Ref>(kRankAt); }
+  Ref older() const { return load<Ref>(kRankAt + 4); }
+  std::uint32_t used() const { return load<std::uint32_t>(kRankAt + 8); }
+  void set_newer(Ref ref) { store(kRankAt, ref); }
+  void set_older(Ref ref) { store(kRankAt + 4, ref); }
+  void set_used(std::uint32_t tick) { store(kRankAt + 8, tick); }
 
  private:
   friend struct Draft;
@@ -80,19 +80,30 @@ class Node {
   static constexpr std::uint32_t kSorted = 2;
   static constexpr std::uint32_t kExpires = 4;
   static constexpr std::uint32_t kRanked = 8;
-  static constexpr int kFlagBits = 4;
+  static constexpr std::uint32_t kParted = 16;
+  static constexpr int kFlagBits = 5;
+  static constexpr std::size_t kHomeBytesAt = 4;
+  static constexpr std::size_t kVersionAt = 6;
+  static constexpr std::size_t kExpiryAt = 14;
+  static constexpr std::size_t kRankAt = 22;
 
   static std::size_t sort_at(std::uint32_t head) {
-    return 16U + ((head & kExpires) != 0 ? 8U : 0U) + ((head & kRanked) != 0 ? 12U : 0U);
+    return kExpiryAt + ((head & kExpires) != 0 ? 8U : 0U) + ((head & kRanked) != 0 ? 12U : 0U);
+  }
+  static std::size_t part_bytes_at(std::uint32_t head) {
+    return sort_at(head) + ((head & kSorted) != 0 ? 8U : 0U);
   }
   static std::size_t home_at(std::uint32_t head) {
-    return sort_at(head) + ((head & kSorted) != 0 ? 8U : 0U);
+    return part_bytes_at(head) + ((head & kParted) != 0 ? 2U : 0U);
   }
   std::size_t sort_at() const { return sort_at(head()); }
   std::size_t home_at() const { return home_at(head()); }
-  std::size_t home_bytes() const { return load<std::uint16_t>(4); }
-  std::size_t part_bytes() const { return load<std::uint16_t>(6); }
+  std::size_t home_bytes() const { return load<std::uint16_t>(kHomeBytesAt); }
+  std::size_t part_bytes() const {
+    return (head() & kParted) != 0 ? load<std::uint16_t>(part_bytes_at(head())) : 0U;
+  }
   std::size_t value_at() const { return home_at() + home_bytes() + part_bytes(); }
+  std::int64_t load_number() const;
 
   template <class T>
   T load(std::size_t offset) const {

@@ -24,6 +24,15 @@ Shard::Spot Shard::find(std::uint32_t hash, const Key& key) const {
   return {index, found == series(entry).end() ? kNull : found->second};
 }
 
+void Shard::fetch_item(std::uint32_t hash) const {
+  const std::size_t index = table_.find(hash, [](std::uint32_t) { return true; });
+  if (index == PartitionTable::kNone) return slab_.fetch_room();
+  if (is_series(table_[index].entry)) return;
+  const std::byte* item = slab_.at(table_[index].entry);
+  __builtin_prefetch(item);
+  __builtin_prefetch(item + 64);
+}
+
 Ref Shard::any_of(std::uint32_t entry) const {
   return is_series(entry) ? series(entry).begin()->second : entry;
 }

@@ -41,6 +41,12 @@ class Shard {
   explicit Shard(UseClock& clock) : recency_(slab_, clock) {}
 
   Spot find(std::uint32_t hash, const Key& key) const;
+
+  // Start to bring what find() will look at from memory: first the entry, then, once that is there,
+  // the item.
+  void fetch_entry(std::uint32_t hash) const { table_.fetch(hash); }
+  void fetch_item(std::uint32_t hash) const;
+
   Node node(Ref ref) const { return Node(slab_.at(ref)); }
 
   // Becomes what is at `spot`, which is where draft.key belongs.
@@ -83,13 +89,15 @@ class Shard {
   std::uint32_t new_series();
   bool walk_entry(std::uint32_t entry, const Position* after, const Visit& visit) const;
 
-  Slab slab_;
+  // What every commit touches comes first, close together: when threads take turns at a shard, it
+  // is carried from core to core.
   PartitionTable table_;
+  std::size_t items_ = 0;
+  std::size_t bytes_ = 0;
+  Slab slab_;
   Recency recency_;
   std::vector<std::unique_ptr<Series>> series_;
   std::vector<std::uint32_t> unused_series_;
-  std::size_t items_ = 0;
-  std::size_t bytes_ = 0;
 };
 
 }  // namespace once::memory

@@ -13,7 +13,7 @@
 
 namespace once::memory {
 
-struct alignas(64) GuardedShard {
+struct alignas(128) GuardedShard {
   explicit GuardedShard(UseClock& clock) : shard(clock) {}
   Mutex mutex;
   Shard shard ONCE_GUARDED_BY(mutex);
@@ -47,7 +47,7 @@ class LockedShards {
   LockedShards(Shards& shards, std::uint64_t set) ONCE_UNCHECKED_LOCKING : shards_(shards),
                                                                            set_(set) {
     for (std::uint64_t rest = set_; rest != 0; rest &= rest - 1) {
-      shards_[static_cast<std::size_t>(std::countr_zero(rest))].mutex.lock();
+      shards_[static_cast<std::size_t>(std::countr_zero(rest))].mutex.lock_brief();
     }
   }
   ~LockedShards() ONCE_UNCHECKED_LOCKING {

@@ -52,30 +52,66 @@ std::size_t Slab::cost(std::size_t bytes) {
 
 Ref Slab::allocate(std::size_t bytes) {
   if (bytes + kTagBytes > kMaxUnits * kUnit) return allocate_large(bytes);
-  std::uint32_t units = units_for(bytes);
-  const std::uint32_t from = smallest_class(units);
-  const Ref ref = from <= kMaxUnits ? heads_[from] : add_chunk();
+  const std::uint32_t units = units_for(bytes);
+  const std::uint32_t list = smallest_class(units);
+  return list < kMaxUnits ? take_from(list, units) : cut(units);
+}
+
+// From a list of freed blocks that are long enough.
+Ref Slab::take_from(std::uint32_t list, std::uint32_t units) {
+  const Ref ref = heads_[list];
   std::byte* block = at(ref);
-  const std::uint32_t whole = units_of(tag_of(block));
   take_free(ref);
-  const std::uint32_t rest = whole - units;
-  if (rest < kMinUnits) {
-    units = whole;
+  if (list - units < kMinUnits) {
+    units = list;
     std::byte* next = block + units * kUnit;
     set_tag(next, tag_of(next) & ~kPreviousFree);
   } else {
-    put_free(ref + units, rest);
+    put_free(ref + units, list - units);
   }
   // Two free blocks never touch, so the block before this one is in use.
   set_tag(block, units << 2);
   return ref;
 }
 
+Ref Slab::cut(std::uint32_t units) {
+  if (open_units_ < units) open_another();
+  const Ref ref = open_;
+  open_units_ -= units;
+  open_ += units;
+  if (open_units_ < kMinUnits) {
+    units += open_units_;
+    open_ = kNull;
+    open_units_ = 0;
+  } else {
+    set_tag(at(open_), open_units_ << 2);
+  }
+  set_tag(at(ref), units << 2);
+  return ref;
+}
+
+// What is left of the open block goes to the lists.
+void Slab::close() {
+  if (open_ != kNull) put_free(open_, open_units_);
+  open_ = kNull;
+  open_units_ = 0;
+}
+
+void Slab::open_another() {
+  close();
+  open_ = heads_[kMaxUnits] != kNull ? heads_[kMaxUnits] : add_chunk();
+  open_units_ = units_of(tag_of(at(open_)));
+  take_free(open_);
+  std::byte* next = at(open_) + open_units_ * kUnit;
+  set_tag(next, tag_of(next) & ~kPreviousFree);
+}
+
 void Slab::free(Ref ref) {
   if ((ref & kLargeBit) != 0) return free_large(ref);
   std::byte* block = at(ref);
+  std::uint32_t units = units_of(tag_of(block));
+  if (ref + units == open_ || ref == open_ + open_units_) close();
   const std::uint32_t tag = tag_of(block);
-  std::uint32_t units = units_of(tag);
   const std::uint32_t next_tag = tag_of(block + units * kUnit);
   if ((next_tag & kFree) != 0) {
     take_free(ref + units);

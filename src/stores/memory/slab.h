@@ -27,6 +27,13 @@ class Slab {
     return chunks_[ref / kChunkUnits].get() + (ref % kChunkUnits) * kUnit;
   }
 
+  // Starts to bring near where a new block will most likely be.
+  void fetch_room() const {
+    if (open_ == kNull) return;
+    __builtin_prefetch(at(open_), 1);
+    __builtin_prefetch(at(open_) + 64, 1);
+  }
+
   // What a block of so many bytes takes, overhead included.
   static std::size_t cost(std::size_t bytes);
 
@@ -46,11 +53,20 @@ class Slab {
 
   Ref allocate_large(std::size_t bytes);
   void free_large(Ref ref);
+  Ref take_from(std::uint32_t list, std::uint32_t units);
+  Ref cut(std::uint32_t units);
+  void open_another();
+  void close();
   Ref add_chunk();
   void drop_chunk(Ref ref);
   void put_free(Ref ref, std::uint32_t units);
   void take_free(Ref ref);
   std::uint32_t smallest_class(std::uint32_t at_least) const;
+
+  // What new blocks are cut from while no freed one fits: a long free block that is in no list, so
+  // that cutting touches little else. Its neighbours are in use.
+  Ref open_ = kNull;
+  std::uint32_t open_units_ = 0;
 
   std::vector<std::unique_ptr<std::byte[]>> chunks_;
   std::vector<std::uint32_t> unused_chunks_;   // Places in chunks_ that hold none.
