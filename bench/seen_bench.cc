@@ -210,7 +210,8 @@ void run_all(const Options& options) {
   const std::size_t rounds = options.quick ? 3 : 5;
   print_heading("seen() on memory, " + std::to_string(ids) + " ids, kept for 24 h",
                 "one mutexed unordered_map, an id at a time");
-  for (const std::size_t batch : {100, 1'000}) compare<Checker>({ids, batch}, rounds, 3);
+  compare<Checker>({ids, 1'000}, rounds, 3);
+  compare<Checker>({ids, 100}, rounds, 0);
   compare<Checker>({ids, 1}, rounds, 0);
   compare<Checker>({ids, 100, 1}, rounds, 0);
   weigh(ids);

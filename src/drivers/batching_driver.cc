@@ -1,8 +1,10 @@
 #include "once/batching_driver.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <thread>
 
+#include "drivers/gathering.h"
 #include "drivers/rounds.h"
 #include "kernel/mutex.h"
 
@@ -27,24 +29,30 @@ class BatchingDriver::Worker {
 
   Result<void> submit(std::unique_ptr<detail::Task> task, Duration patience) {
     task->deadline = later(clock_.now(), patience);
+    bool enough = false;
     {
       const Lock lock(mutex_);
       if (inbox_.size() + under_way_ >= max_plans_) {
         return failure(ErrorCode::unavailable, "too many operations are under way");
       }
       inbox_.push_back(std::move(task));
+      enough = inbox_.size() >= wanted_;
     }
-    signal_.notify_one();
+    if (enough) signal_.notify_one();
     return {};
   }
 
  private:
+  using Steady = std::chrono::steady_clock;
   using Inbox = std::vector<std::unique_ptr<detail::Task>>;
 
   void work() {
     for (Inbox arrived; await_work(arrived); arrived.clear()) {
       for (auto& task : arrived) rounds_.admit(std::move(task));
+      const std::size_t before = rounds_.under_way();
+      const Steady::time_point start = Steady::now();
       rounds_.run_round();
+      gathering_.round_took(Steady::now() - start, before - rounds_.under_way());
     }
     // Whoever is still in the inbox is answered like the rest.
     for (auto& task : take_inbox()) rounds_.admit(std::move(task));
@@ -59,10 +67,23 @@ class BatchingDriver::Worker {
     while (inbox_.empty() && !stopping_ && clock_.now() < due) {
       clock_.wait(signal_, lock.native(), due);
     }
+    gather(lock);
     if (stopping_) return false;
     arrived.swap(inbox_);
     under_way_ += arrived.size();
     return true;
+  }
+
+  void gather(Lock& lock) ONCE_REQUIRES(mutex_) {
+    const std::size_t wanted = gathering_.wanted(inbox_.size());
+    if (wanted <= inbox_.size()) return;
+    wanted_ = wanted;
+    const Steady::time_point end = Steady::now() + gathering_.patience();
+    while (inbox_.size() < wanted_ && !stopping_) {
+      if (signal_.wait_until(lock.native(), end) == std::cv_status::timeout) break;
+    }
+    gathering_.gathered(inbox_.size());
+    wanted_ = 1;
   }
 
   Inbox take_inbox() {
@@ -79,11 +100,15 @@ class BatchingDriver::Worker {
 
   Mutex mutex_;
   Inbox inbox_ ONCE_GUARDED_BY(mutex_);
+  std::size_t wanted_ ONCE_GUARDED_BY(mutex_) = 1;  // So many in the inbox wake the thread.
   std::size_t under_way_ ONCE_GUARDED_BY(mutex_) = 0;
   bool stopping_ ONCE_GUARDED_BY(mutex_) = false;
 
-  detail::Rounds rounds_;  // The thread's own.
-  std::thread thread_;     // Last: it uses all of the above.
+  // The thread's own.
+  detail::Rounds rounds_;
+  detail::Gathering gathering_;
+
+  std::thread thread_;  // Last: it uses all of the above.
 };
 
 BatchingDriver::BatchingDriver(Store& store, BatchingOptions options, Clock& clock,

@@ -109,7 +109,7 @@ struct SameKey {
 };
 using KeySet = absl::flat_hash_set<const Key*, KeyHash, SameKey>;
 
-// The first attempt at each key that was asked for, once however often it was.
+// The first attempt at each key that was asked for.
 struct Attempts {
   std::vector<Write> writes;
   std::vector<std::size_t> places;  // Where each was asked for first.
@@ -122,10 +122,13 @@ Attempts attempts_at(std::vector<Key> keys, const Mark& mark, Time now) {
   attempts.places.reserve(keys.size());
   attempts.transactions.reserve(keys.size());
   const Write sample = mark.write_on({}, std::nullopt, nullptr, now);
+  // Without a request the second of two equal keys loses to the first, as it should; with one it
+  // would be taken for a repeat of the first.
+  const bool distinct = !mark.request.empty() && keys.size() > 1;
   KeySet known;
-  known.reserve(keys.size() > 1 ? keys.size() : 0);
+  known.reserve(distinct ? keys.size() : 0);
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (keys.size() == 1 || known.insert(&keys[i]).second) attempts.places.push_back(i);
+    if (!distinct || known.insert(&keys[i]).second) attempts.places.push_back(i);
   }
   for (const std::size_t place : attempts.places) {
     Write& write = attempts.writes.emplace_back(sample);

@@ -70,6 +70,9 @@ Result<CommitOutcome> Committer::commit(Transaction writes) {
 
 std::vector<Result<CommitOutcome>> Committer::commit_each(
     std::span<const Transaction> transactions) {
+  const auto single = [](const Transaction& writes) { return writes.size() == 1; };
+  const bool many = transactions.size() >= kMany && !room_.bounded();
+  if (many && std::ranges::all_of(transactions, single)) return commit_by_shard(transactions);
   std::vector<Result<CommitOutcome>> answers;
   answers.reserve(transactions.size());
   while (!transactions.empty()) {
@@ -81,16 +84,68 @@ std::vector<Result<CommitOutcome>> Committer::commit_each(
   return answers;
 }
 
+// Those of one shard are taken together and keep their order; others have nothing to do with them.
+// A lock, and what it guards, then travels from core to core once a shard rather than once a
+// commit.
+std::vector<Result<CommitOutcome>> Committer::commit_by_shard(
+    std::span<const Transaction> transactions) {
+  std::vector<Result<CommitOutcome>> answers(transactions.size());
+  const std::vector<Ranked> sorted = sorted_by_shard(transactions);
+  for (const Ranked& ranked : sorted) shards_.fetch_entry(ranked.place);
+  std::span<const Ranked> rest = sorted;
+  while (!rest.empty()) {
+    const std::uint32_t shard = rest[0].place.shard;
+    const auto elsewhere = [&](const Ranked& ranked) { return ranked.place.shard != shard; };
+    const auto end = std::ranges::find_if(rest.first(std::min(kTogether, rest.size())), elsewhere);
+    const auto group = rest.first(static_cast<std::size_t>(end - rest.begin()));
+    commit_in_shard(group, transactions, answers);
+    rest = rest.subspan(group.size());
+  }
+  return answers;
+}
+
+std::vector<Committer::Ranked> Committer::sorted_by_shard(
+    std::span<const Transaction> transactions) {
+  std::vector<Ranked> places(transactions.size());
+  std::array<std::uint32_t, kShards + 1> start{};
+  for (std::uint32_t i = 0; i < places.size(); ++i) {
+    places[i] = {place_of(transactions[i][0].key.partition), i};
+    ++start[places[i].place.shard + 1];
+  }
+  for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
+  std::vector<Ranked> sorted(places.size());
+  for (const Ranked& ranked : places) sorted[start[ranked.place.shard]++] = ranked;
+  return sorted;
+}
+
+void Committer::commit_in_shard(std::span<const Ranked> group,
+                                std::span<const Transaction> transactions,
+                                std::span<Result<CommitOutcome>> answers) {
+  LockedShards locked(shards_, 1ULL << group[0].place.shard);
+  const Shard& shard = locked[group[0].place.shard];
+  for (const Ranked& ranked : group) shard.fetch_item(ranked.place.hash);
+  for (const Ranked& ranked : group) {
+    Step step{.place = ranked.place, .spot = {}, .effect = {}};
+    const Transaction writes = transactions[ranked.at];
+    auto lost = judge(writes, {&step, 1}, locked);
+    if (!lost) {
+      answers[ranked.at] = std::unexpected(std::move(lost.error()));
+    } else if (*lost) {
+      answers[ranked.at] = CommitOutcome(std::move(**lost));
+    } else {
+      apply(writes, {&step, 1}, locked);
+      answers[ranked.at] = CommitOutcome(answer_of(writes, std::span(&step, 1)));
+    }
+  }
+}
+
 // Has the first item of each commit brought near, all of them while the first is on its way: most
 // of the time that a commit takes goes by waiting for memory.
 void Committer::fetch(std::span<const Transaction> transactions) {
   std::array<Place, kFetched> places;
   for (std::size_t i = 0; i < transactions.size(); ++i) {
     places[i] = place_of(transactions[i][0].key.partition);
-    GuardedShard& guarded = shards_[places[i].shard];
-    if (!guarded.mutex.try_lock()) continue;
-    guarded.shard.fetch_entry(places[i].hash);
-    guarded.mutex.unlock();
+    shards_.fetch_entry(places[i]);
   }
   for (const Place& place : std::span(places).first(transactions.size())) {
     GuardedShard& guarded = shards_[place.shard];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -23,11 +24,13 @@ class Committer {
 
   Result<CommitOutcome> commit(Transaction writes);
 
-  // One by one, but faster.
+  // As if one by one: each sees those before it that have a key in common with it.
   std::vector<Result<CommitOutcome>> commit_each(std::span<const Transaction> transactions);
 
  private:
-  static constexpr std::size_t kFetched = 16;  // Commits whose items are fetched together.
+  static constexpr std::size_t kFetched = 16;   // Commits whose items are fetched together.
+  static constexpr std::size_t kMany = 512;     // Commits that are worth sorting by shard.
+  static constexpr std::size_t kTogether = 32;  // Commits that one lock is held for, at most.
 
   // One write on its way.
   struct Step {
@@ -45,6 +48,16 @@ class Committer {
     std::size_t growth() const { return written > replaced ? written - replaced : 0; }
   };
 
+  // One of several commits: where its only write belongs, and its place among them.
+  struct Ranked {
+    Place place;
+    std::uint32_t at = 0;
+  };
+
+  std::vector<Result<CommitOutcome>> commit_by_shard(std::span<const Transaction> transactions);
+  static std::vector<Ranked> sorted_by_shard(std::span<const Transaction> transactions);
+  void commit_in_shard(std::span<const Ranked> group, std::span<const Transaction> transactions,
+                       std::span<Result<CommitOutcome>> answers);
   void fetch(std::span<const Transaction> transactions);
   Result<CommitOutcome> commit(Transaction writes, std::span<Step> steps);
   Result<std::optional<Lost>> judge(Transaction writes, std::span<Step> steps,

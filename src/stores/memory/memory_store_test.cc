@@ -4,6 +4,7 @@
 
 #include <map>
 #include <random>
+#include <tuple>
 
 #include "stores/memory/store_fixture.h"
 
@@ -151,6 +152,50 @@ TEST(MemoryStore, RandomCommitsLeaveWhatAMapWouldHold) {
   }
   EXPECT_EQ(f.store().usage().items, model.size());
   for (const auto& [at, bytes] : model) EXPECT_EQ(f.value(at), text(bytes));
+}
+
+// Puts, adds and erasures of few keys under guards that hold or do not, in random order.
+std::vector<Write> random_writes(std::mt19937& random, std::size_t count) {
+  std::vector<Write> writes;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Key at = key("home-" + std::to_string(random() % 300));
+    const Guard guard = random() % 2 == 0 ? absent() : anything();
+    switch (random() % 4) {
+      case 0: writes.push_back(add(at, std::int64_t{1} << 62, guard)); break;
+      case 1: writes.push_back(erase(at, anything())); break;
+      default: writes.push_back(put(at, std::int64_t{5}, guard)); break;
+    }
+    writes.back().version = {i + 1};
+  }
+  return writes;
+}
+
+// What is compared of an answer: its kind, what it lost to, the number, the error.
+using Told = std::tuple<int, std::optional<Value>, std::optional<std::int64_t>>;
+Told told(const Result<CommitOutcome>& answer) {
+  if (!answer) return {static_cast<int>(answer.error().code), std::nullopt, std::nullopt};
+  if (const Lost* lost = std::get_if<Lost>(&*answer)) {
+    return {-2, lost->standing ? std::optional(lost->standing->value) : std::nullopt, std::nullopt};
+  }
+  const auto& numbers = std::get<Committed>(*answer).numbers;
+  return {-1, std::nullopt, numbers.empty() ? std::nullopt : numbers[0]};
+}
+
+TEST(MemoryStore, ALargeGroupOfSingleWritesEndsAsIfTheyWereCommittedOneByOne) {
+  std::mt19937 random(7);
+  StoreFixture grouped;
+  StoreFixture single;
+  const std::vector<Write> writes = random_writes(random, 5'000);
+  std::vector<Transaction> transactions;
+  for (const Write& write : writes) transactions.emplace_back(&write, 1);
+  const auto answers = grouped.store().commit_each(transactions);
+  ASSERT_EQ(answers.size(), writes.size());
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    EXPECT_EQ(told(answers[i]), told(single.store().commit(transactions[i]))) << i;
+  }
+  for (const Write& write : writes) {
+    EXPECT_EQ(grouped.value(write.key), single.value(write.key));
+  }
 }
 
 TEST(MemoryStore, SaysThatItForgetsAndHowMuchItHolds) {

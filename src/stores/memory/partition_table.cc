@@ -15,6 +15,7 @@ void PartitionTable::insert(std::uint32_t hash, std::uint32_t entry) {
   if (gap + 1 == slots_.size()) {
     slots_.reserve(slots_.size() + kSpare);
     slots_.resize(slots_.size() + kSpare);
+    publish();
   }
   std::memmove(&slots_[place + 1], &slots_[place], (gap - place) * sizeof(Slot));
   slots_[place] = {hash, entry};
@@ -52,6 +53,7 @@ void PartitionTable::rebuild(std::size_t homes) {
     if (place + 1 >= slots_.size()) slots_.resize(place + 1 + kSpare);
     slots_[place++] = slot;
   }
+  publish();
 }
 
 }  // namespace once::memory

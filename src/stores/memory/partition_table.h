@@ -4,6 +4,7 @@
 // looking at the items. Not safe to share between threads.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -22,7 +23,7 @@ class PartitionTable {
     std::uint32_t entry = 0;  // Zero where there is none.
   };
 
-  PartitionTable() : slots_(kSpare) {}
+  PartitionTable() : slots_(kSpare) { publish(); }
 
   // The index of the entry with this hash that `same` accepts, or kNone. Indexes are good until the
   // next insert or erase.
@@ -34,8 +35,14 @@ class PartitionTable {
     return kNone;
   }
 
-  // Starts to bring what find() will look at from memory.
-  void fetch(std::uint32_t hash) const { __builtin_prefetch(&slots_[home_of(hash)]); }
+  // Starts to bring what find() will look at from memory. Needs no lock: where the table moves
+  // meanwhile, some other place is brought, which harms nobody.
+  void fetch(std::uint32_t hash) const {
+    const std::uint64_t homes = outline_.homes.load(std::memory_order_relaxed);
+    const std::uintptr_t first = outline_.first.load(std::memory_order_relaxed);
+    const std::uint64_t home = (static_cast<std::uint64_t>(hash) * homes) >> 32;
+    __builtin_prefetch(reinterpret_cast<const void*>(first + home * sizeof(Slot)));
+  }
 
   void insert(std::uint32_t hash, std::uint32_t entry);
   void erase(std::size_t index);
@@ -59,11 +66,23 @@ class PartitionTable {
   }
   void rebuild(std::size_t homes);
 
+  // Where the table is, on a line of its own that changes only when the table moves.
+  struct alignas(64) Outline {
+    std::atomic<std::uintptr_t> first = 0;
+    std::atomic<std::uint64_t> homes = 0;
+  };
+  void publish() {
+    outline_.first.store(reinterpret_cast<std::uintptr_t>(slots_.data()),
+                         std::memory_order_relaxed);
+    outline_.homes.store(homes_, std::memory_order_relaxed);
+  }
+
   // `homes_` places that hashes name, and room behind for what is pushed over the end. The last
   // place is always empty, so that every search ends.
   std::vector<Slot> slots_;
   std::size_t homes_ = 0;
   std::size_t size_ = 0;
+  Outline outline_;
 };
 
 }  // namespace once::memory

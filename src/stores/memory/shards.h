@@ -28,7 +28,10 @@ class Shards {
 
   GuardedShard& operator[](std::size_t index) { return *shards_[index]; }
 
-  // The part of a shard that needs no lock.
+  // The parts of a shard that need no lock.
+  void fetch_entry(const Place& place) const ONCE_UNCHECKED_LOCKING {
+    shards_[place.shard]->shard.fetch_entry(place.hash);
+  }
   const Recency& recency(std::size_t index) const ONCE_UNCHECKED_LOCKING {
     return shards_[index]->shard.recency();
   }
