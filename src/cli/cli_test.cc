@@ -23,7 +23,7 @@ TEST_F(Cli, HelpListsEveryCommandAndExplainsEachWithAnExample) {
   const Outcome list = once("help");
   EXPECT_EQ(list.exit_code, 0);
   EXPECT_EQ(list.err, "");
-  for (const std::string command : {"claim", "seen", "version", "help"}) {
+  for (const std::string command : {"claim", "seen", "log", "doc", "tally", "version", "help"}) {
     EXPECT_TRUE(holds(list.out, "\n  " + command + " ")) << list.out;
     const Outcome help = once("help " + command);
     EXPECT_EQ(help.exit_code, 0);

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -49,7 +50,8 @@ std::vector<std::string> Lines::next(Room room, Partial partial) {
     if (!batch.empty() && partial == Partial::at_a_pause && !ready()) break;
     std::optional<std::string> next = line();
     if (!next) break;
-    if (next->empty()) continue;
+    if (next->ends_with('\r')) next->pop_back();
+    if (next->empty() && empty_ == Empty::pass_over) continue;
     bytes += next->size();
     batch.push_back(std::move(*next));
   }

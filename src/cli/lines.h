@@ -12,12 +12,13 @@ namespace once::cli {
 
 class Lines {
  public:
-  explicit Lines(int file) : file_(file) {}
+  enum class Empty : std::uint8_t { pass_over, keep };
+  explicit Lines(int file, Empty empty = Empty::pass_over) : file_(file), empty_(empty) {}
 
   // When a batch that is not full is handed over.
   enum class Partial : std::uint8_t { at_a_pause, at_the_end };
 
-  // At most so many lines and about so many bytes, without empty lines. Nothing at the end.
+  // At most so many lines and about so many bytes, without the ends of lines. Nothing at the end.
   struct Room {
     std::size_t lines = 0;
     std::size_t bytes = 0;
@@ -32,6 +33,7 @@ class Lines {
   bool read_more();  // False at the end.
 
   const int file_;
+  const Empty empty_;
   std::string read_;
   std::size_t begin_ = 0;  // Of the next line in read_.
   bool ended_ = false;

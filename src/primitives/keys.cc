@@ -113,6 +113,11 @@ Key commit_id(std::string_view name_space, std::string_view id) {
 
 Key token(std::string_view id) { return {{std::string(kTokens).append(id), ""}, 0}; }
 
+std::vector<std::string> prefixes(std::string_view name_space) {
+  return {prefix("claim", name_space), prefix("commit", name_space), prefix("doc", name_space),
+          prefix("log", name_space), prefix("tally", name_space)};
+}
+
 std::string_view name_in(std::string_view home) {
   home.remove_prefix(home.find('/') + 1);
   home.remove_prefix(home.find('/') + 1);
