@@ -85,6 +85,7 @@ int exit_code(const Error& error) {
 
 int exit_code(const api::Response& response) {
   if (response.status < 400) return kDone;
+  if (response.status == 422) return kRefused;  // Sound, but not for what stands there.
   const auto found = std::ranges::find(kExits, field_of(response, "code"), &Exit::code);
   if (found != kExits.end()) return found->exit;
   return response.status < 500 || response.status == 501 ? kRefused : kUnavailable;

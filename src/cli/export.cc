@@ -2,57 +2,37 @@
 #include <iostream>
 
 #include "cli/answer.h"
-#include "cli/item_lines.h"
-#include "cli/progress.h"
-#include "cli/target.h"
-#include "primitives/keys.h"
+#include "cli/export_text.h"
+#include "cli/walk.h"
 
 namespace once::cli {
 namespace {
 
-constexpr std::size_t kPage = 100;  // Items may be large.
-
-class Exporter {
- public:
-  explicit Exporter(Store& store) : store_(store) {}
-
-  Result<void> walk(const std::string& prefix) {
-    ListRequest request{.home_prefix = prefix, .limit = kPage};
-    do {
-      const Result<ListPage> page = store_.list(request);
-      if (!page) return std::unexpected(page.error());
-      for (const Listed& listed : page->items) std::cout << item_line(listed) << '\n';
-      items_ += page->items.size();
-      progress_.add(page->items.size());
-      request.cursor = page->cursor;
-    } while (!request.cursor.empty() && std::cout);
-    return {};
-  }
-  std::uint64_t items() const { return items_; }
-
- private:
-  Store& store_;
-  Progress progress_{"items", Progress::Output::as_it_goes};
-  std::uint64_t items_ = 0;
-};
-
 int run(const Invocation& invocation) {
-  std::vector<std::string> prefixes = {""};
-  if (const auto name_space = invocation.option("namespace")) {
-    if (const auto ok = keys::check_namespace(*name_space); !ok) {
-      return complain(invocation, ok.error());
-    }
-    prefixes = keys::prefixes(*name_space);
-  }
   const auto target = open_target(invocation);
-  const Result<Store*> store = target->store();
-  if (!store) return complain(invocation, store.error());
-  Exporter exporter(**store);
-  std::cout << first_line() << '\n';
-  for (const std::string& prefix : prefixes) {
-    if (const auto ok = exporter.walk(prefix); !ok) return complain(invocation, ok.error());
+  Progress progress("items", Progress::Output::as_it_goes);
+  LastLine last;
+  Walk walk(invocation, *target, progress);
+  const auto print = [&](const std::string& line, std::uint32_t check) {
+    // Not before there is something to print: what cannot be read leaves no beginning behind.
+    if (last.items++ == 0) std::cout << first_line() << '\n';
+    last.check += check;
+    std::cout << line << '\n';
+  };
+  if (const int exit = walk.run(print); exit != kDone) return exit;
+  if (!walk.alone()) {
+    Walk again(invocation, *target, progress);
+    const int exit = again.run([](const std::string&, std::uint32_t) {});
+    if (exit != kDone) return exit;
+    if (!walk.agrees_with(again)) {
+      std::cerr << "once export: the store was written to meanwhile, and what was printed is no "
+                   "whole export; try again when nobody writes\n";
+      return kBusy;
+    }
   }
-  std::cout << last_line(exporter.items()) << '\n';
+  if (last.items == 0) std::cout << first_line() << '\n';
+  last.time = walk.began();
+  std::cout << last_line(last) << '\n';
   return kDone;
 }
 
@@ -66,9 +46,12 @@ const Command kExport = {
     .help = R"help(Usage: once export [--namespace NAME]
 
 Writes every item of the store, or of one namespace, as a line of JSON. 'once import' makes a store of
-them that goes on where this one ended: results, fences, indexes and ETags stay as they are. Nothing
-else should write to the store meanwhile; a directory is held so long, and a server that has it must be
-stopped first.
+them that goes on where this one ended: results, fences, indexes and ETags stay as they are. The last
+line tells that the export is whole.
+
+An export is the store at one moment. A directory without a server is held so long; where others may
+write, through a server or on a shared store, the items are read a second time, and if something was
+written meanwhile the exit is 75 and the last line is missing, so that no import takes it.
 
 Example:
   once export > backup.ndjson

@@ -4,145 +4,139 @@
 #include <array>
 #include <iostream>
 
+#include "api/text.h"
 #include "cli/answer.h"
-#include "cli/item_lines.h"
-#include "cli/lines.h"
+#include "cli/import_input.h"
 #include "cli/progress.h"
+#include "cli/request.h"
 #include "cli/target.h"
+#include "cli/terminal.h"
 #include "primitives/keys.h"
 
 namespace once::cli {
 namespace {
 
-constexpr Lines::Room kRoom = {.lines = 1'000, .bytes = 16U << 20};
+// What goes into one request; a line that is larger goes alone.
+constexpr std::size_t kLines = 1'000;
+constexpr std::size_t kBytes = 512U << 10;
 
-// Puts each item where nothing stands yet, under the version it had. Importing again changes
-// nothing, so that one that was cut short is simply repeated.
+// How long a fence outlives its claim; see docs/formats.md. A clock that is behind by less gives no
+// fence twice.
+constexpr Duration kFenceKept = std::chrono::hours(1);
+
 class Importer {
  public:
-  Importer(Store& store, std::vector<std::string> prefixes)
-      : store_(store), prefixes_(std::move(prefixes)) {}
+  Importer(const Invocation& invocation, Target& target)
+      : invocation_(invocation), target_(target), progress_("items", Progress::Output::at_the_end) {
+    const auto name_space = invocation.option("namespace");
+    if (name_space) prefixes_ = keys::prefixes(*name_space);
+  }
 
-  // `invalid` for what is no export, and for one that does not end.
-  Result<void> take(const std::vector<std::string>& lines) {
-    std::vector<Write> writes;
-    for (const std::string& line : lines) {
-      ++line_;
-      Result<ExportLine> parsed = parse_export_line(line);
-      Result<void> ok =
-          parsed ? take(std::move(*parsed), writes) : Result<void>(std::unexpected(parsed.error()));
-      if (!ok) {
-        return failure(ok.error().code,
-                       "line " + std::to_string(line_) + ": " + ok.error().message);
-      }
+  // Whether an export of that time may come in here; otherwise it was told why not.
+  int check_time(Time exported) {
+    const auto page = target_.call(request_for(invocation_, "GET", "/v1/items?limit=1"));
+    if (!page) return complain(invocation_, page.error());
+    if (page->status != 200) return complain(invocation_, *page);
+    const auto now = api::parse_time(field_of(*page, "time"));
+    if (now && *now + kFenceKept >= exported) return kDone;
+    return complain(invocation_, {ErrorCode::denied,
+                                  "this store's clock is more than an hour behind that of the "
+                                  "export, and fences would not rise"});
+  }
+
+  Result<void> add(const ItemLine& item, std::string line) {
+    const bool wanted = std::ranges::any_of(
+        prefixes_, [&](const std::string& prefix) { return item.home.starts_with(prefix); });
+    if (!wanted) return {};
+    if (count_ == kLines || (count_ > 0 && items_.size() + line.size() > kBytes)) {
+      if (Result<void> ok = send(); !ok) return ok;
     }
-    return commit(writes);
-  }
-  Result<void> finish() const {
-    if (ended_) return {};
-    return failure(ErrorCode::invalid, "the export is not complete: its last line is missing");
+    items_.append(count_ == 0 ? "" : ",").append(line);
+    ++count_;
+    return {};
   }
 
-  std::uint64_t imported() const { return imported_; }
-  std::uint64_t known() const { return known_; }
-  std::uint64_t others() const { return others_; }
+  // What was added since the last time.
+  Result<void> send() {
+    if (count_ == 0) return {};
+    const auto answer = target_.call(
+        request_for(invocation_, "POST", "/v1/items", R"({"items":[)" + items_ + "]}"));
+    if (!answer) return std::unexpected(answer.error());
+    const Result<api::Json> body = api::parse_json(answer->body);
+    if (answer->status != 200 || !body) {
+      problem_ = *answer;
+      return failure(ErrorCode::unknown, "the store refused");
+    }
+    imported_ += number(*body, "imported");
+    known_ += number(*body, "known");
+    refused_ += number(*body, "refused");
+    progress_.add(count_);
+    items_.clear();
+    count_ = 0;
+    return {};
+  }
+
+  // An import that could not go on: what was imported before stays.
+  int stopped(const Error& error) const {
+    const int exit = problem_ ? complain(invocation_, *problem_) : complain(invocation_, error);
+    std::cerr << "once import: it stopped after " << imported_
+              << " items, which stay; repeat it to import the rest\n";
+    return exit;
+  }
+
+  int report() const {
+    if (invocation_.flag("json")) {
+      print_line(api::JsonObject()
+                     .integer("imported", imported_)
+                     .integer("known", known_)
+                     .integer("refused", refused_)
+                     .finish());
+    } else {
+      std::cout << "imported " << imported_ << " items";
+      if (known_ > 0) std::cout << ", " << known_ << " were there already";
+      std::cout << '\n';
+    }
+    if (refused_ == 0) return kDone;
+    return complain(invocation_,
+                    {ErrorCode::denied, std::to_string(refused_) +
+                                            " items were not imported: others stand where they "
+                                            "would"});
+  }
 
  private:
-  Result<void> take(ExportLine line, std::vector<Write>& writes) {
-    const bool is_first = std::holds_alternative<FirstLine>(line);
-    if (is_first != (line_ == 1)) return failure(ErrorCode::invalid, "this is no export of once");
-    if (ended_) return failure(ErrorCode::invalid, "more after the last line");
-    if (const auto* last = std::get_if<LastLine>(&line)) {
-      ended_ = true;
-      if (last->items == items_) return {};
-      return failure(ErrorCode::invalid, "the export had " + std::to_string(last->items) +
-                                             " items, not " + std::to_string(items_));
-    }
-    if (auto* listed = std::get_if<Listed>(&line)) {
-      ++items_;
-      if (is_wanted(listed->key)) writes.push_back(write_of(std::move(*listed)));
-    }
-    return {};
+  static std::int64_t number(api::Json body, std::string_view name) {
+    std::int64_t value = 0;
+    return body.at_key(name).get(value) == simdjson::SUCCESS ? value : 0;
   }
 
-  bool is_wanted(const Key& key) const {
-    return std::ranges::any_of(prefixes_, [&](const std::string& prefix) {
-      return key.partition.home.starts_with(prefix);
-    });
-  }
+  const Invocation& invocation_;
+  Target& target_;
+  Progress progress_;
+  std::vector<std::string> prefixes_ = {""};
 
-  static Write write_of(Listed listed) {
-    Write write =
-        put(std::move(listed.key), std::move(listed.item.value), absent(), listed.item.expiry);
-    write.version = listed.item.version;
-    return write;
-  }
-
-  Result<void> commit(const std::vector<Write>& writes) {
-    std::vector<Transaction> group;
-    for (const Write& write : writes) group.emplace_back(&write, 1);
-    const auto outcomes = store_.commit_each(group);
-    for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      if (!outcomes[i]) return std::unexpected(outcomes[i].error());
-      const auto* lost = std::get_if<Lost>(&*outcomes[i]);
-      if (lost == nullptr) {
-        ++imported_;
-      } else {
-        const bool same = lost->standing && lost->standing->version == writes[i].version;
-        ++(same ? known_ : others_);
-      }
-    }
-    return {};
-  }
-
-  Store& store_;
-  const std::vector<std::string> prefixes_;
-  std::uint64_t line_ = 0;
-  std::uint64_t items_ = 0;
-  bool ended_ = false;
-  std::uint64_t imported_ = 0;
-  std::uint64_t known_ = 0;
-  std::uint64_t others_ = 0;
+  std::string items_;  // Of the next request.
+  std::size_t count_ = 0;
+  std::optional<api::Response> problem_;
+  std::int64_t imported_ = 0;
+  std::int64_t known_ = 0;
+  std::int64_t refused_ = 0;
 };
-
-int report(const Invocation& invocation, const Importer& importer) {
-  if (invocation.flag("json")) {
-    print_line(api::JsonObject()
-                   .integer("imported", static_cast<std::int64_t>(importer.imported()))
-                   .integer("known", static_cast<std::int64_t>(importer.known()))
-                   .integer("refused", static_cast<std::int64_t>(importer.others()))
-                   .finish());
-  } else {
-    std::cout << "imported " << importer.imported() << " items";
-    if (importer.known() > 0) std::cout << ", " << importer.known() << " were there already";
-    std::cout << '\n';
-  }
-  if (importer.others() == 0) return kDone;
-  return complain(invocation, {ErrorCode::denied, std::to_string(importer.others()) +
-                                                      " items were not imported: others stand "
-                                                      "where they would"});
-}
 
 int run(const Invocation& invocation) {
   const auto name_space = invocation.option("namespace");
   if (const auto ok = keys::check_namespace(name_space.value_or("default")); !ok) {
     return complain(invocation, ok.error());
   }
+  ImportInput input(STDIN_FILENO);
+  const Result<LastLine> last = input.check();
+  if (!last) return complain(invocation, last.error());
   const auto target = open_target(invocation);
-  const Result<Store*> store = target->store();
-  if (!store) return complain(invocation, store.error());
-  Importer importer(**store,
-                    name_space ? keys::prefixes(*name_space) : std::vector<std::string>{""});
-  Lines lines(STDIN_FILENO);
-  Progress progress("items", Progress::Output::at_the_end);
-  for (;;) {
-    const auto batch = lines.next(kRoom, Lines::Partial::at_the_end);
-    if (batch.empty()) break;
-    if (const auto ok = importer.take(batch); !ok) return complain(invocation, ok.error());
-    progress.add(batch.size());
-  }
-  if (const auto ok = importer.finish(); !ok) return complain(invocation, ok.error());
-  return report(invocation, importer);
+  Importer importer(invocation, *target);
+  if (const int exit = importer.check_time(last->time); exit != kDone) return exit;
+  Result<void> ok = input.each(
+      [&](const ItemLine& item, std::string line) { return importer.add(item, std::move(line)); });
+  if (ok) ok = importer.send();
+  return ok ? importer.report() : importer.stopped(ok.error());
 }
 
 constexpr std::array kVerbs = {Verb{.run = run}};
@@ -156,7 +150,8 @@ const Command kImport = {
 
 Reads on standard input what 'once export' wrote, all of it or the items of one namespace, into a
 store that should be empty: what stands there already is left as it is, and exit is 1 if it is not the
-same. An import that was cut short is simply repeated.
+same. Nothing is imported before all of the input was found whole and sound; a bad line is named by
+its number. An import that was cut short is simply repeated.
 
 Example:
   once export | once import --store ./copy

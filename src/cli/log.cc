@@ -53,6 +53,7 @@ int append_input(const Invocation& invocation, Target& target) {
     if (!lines.next(kSome, Lines::Partial::at_the_end).empty()) {
       return complain(invocation, {ErrorCode::too_large, "too much for one batch"});
     }
+    if (lines.broken()) return complain(invocation, *lines.broken());
     return append(invocation, target, events);
   }
   Progress progress("events", Progress::Output::as_it_goes);
@@ -62,6 +63,7 @@ int append_input(const Invocation& invocation, Target& target) {
       target.rest();
     }
     const auto events = lines.next(kSome, Lines::Partial::at_a_pause);
+    if (lines.broken()) return complain(invocation, *lines.broken());
     if (events.empty()) return kDone;
     if (const int exit = append(invocation, target, events); exit != kDone) return exit;
     progress.add(events.size());

@@ -115,6 +115,7 @@ int sketch(const Invocation& invocation) {
   for (std::size_t batch = 1;; ++batch) {
     if (!lines.ready()) target->rest();
     const auto items = lines.next(kRoom, partial);
+    if (lines.broken()) return complain(invocation, *lines.broken());
     if (items.empty()) return kDone;
     const int exit = merge_items(invocation, *target, items, batch);
     if (exit != kDone) return exit;

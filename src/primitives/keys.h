@@ -47,6 +47,9 @@ Key token(std::string_view id);
 // What the homes of a namespace begin with: each of them with one of these, and no others.
 std::vector<std::string> prefixes(std::string_view name_space);
 
+// Whether it is the home of something of a namespace, or of a token.
+bool is_home(std::string_view home);
+
 // What was named, from the home of one of the above.
 std::string_view name_in(std::string_view home);
 

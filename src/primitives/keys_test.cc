@@ -41,6 +41,12 @@ TEST(Keys, EveryHomeOfANamespaceBeginsWithOneOfItsPrefixes) {
     EXPECT_TRUE(std::ranges::any_of(prefixes, [&](const std::string& prefix) {
       return home.starts_with(prefix);
     })) << home;
+    EXPECT_TRUE(keys::is_home(home)) << home;
+  }
+  EXPECT_TRUE(keys::is_home(keys::token("x").partition.home));
+  for (const char* home : {"", "claim", "claim/", "claim/n", "claim/n/", "claim//x", "claim/a b/x",
+                           "clam/n/x", "token/", "/n/x"}) {
+    EXPECT_FALSE(keys::is_home(home)) << home;
   }
 }
 
