@@ -1,5 +1,7 @@
 // The items of the store as they are, for export and import. What holds for them is what
 // `once export` and `once import` make of these: a page is no snapshot.
+#include <algorithm>
+
 #include "api/call.h"
 #include "api/item_text.h"
 #include "api/text.h"

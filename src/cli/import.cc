@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "api/text.h"
 #include "cli/answer.h"
@@ -44,7 +47,7 @@ class Importer {
                                   "export, and fences would not rise"});
   }
 
-  Result<void> add(const ItemLine& item, std::string line) {
+  Result<void> add(const ItemLine& item, const std::string& line) {
     const bool wanted = std::ranges::any_of(
         prefixes_, [&](const std::string& prefix) { return item.home.starts_with(prefix); });
     if (!wanted) return {};
@@ -134,7 +137,7 @@ int run(const Invocation& invocation) {
   Importer importer(invocation, *target);
   if (const int exit = importer.check_time(last->time); exit != kDone) return exit;
   Result<void> ok = input.each(
-      [&](const ItemLine& item, std::string line) { return importer.add(item, std::move(line)); });
+      [&](const ItemLine& item, const std::string& line) { return importer.add(item, line); });
   if (ok) ok = importer.send();
   return ok ? importer.report() : importer.stopped(ok.error());
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "cli/lines.h"
 
@@ -85,10 +86,10 @@ template <class OnLine>
 Result<void> each_line(int file, OnLine on_line) {
   Lines lines(file, Lines::Empty::keep);
   for (;;) {
-    std::vector<std::string> batch = lines.next(kRoom, Lines::Partial::at_the_end);
+    const std::vector<std::string> batch = lines.next(kRoom, Lines::Partial::at_the_end);
     if (lines.broken()) return std::unexpected(*lines.broken());
     if (batch.empty()) return {};
-    for (std::string& line : batch) {
+    for (const std::string& line : batch) {
       if (Result<void> ok = on_line(line); !ok) return ok;
     }
   }
@@ -139,10 +140,10 @@ Result<void> ImportInput::each(const OnItem& on_item) {
   const int file = kept_ >= 0 ? kept_ : file_;
   if (::lseek(file, kept_ >= 0 ? 0 : begin_, SEEK_SET) < 0) return cannot_keep();
   Reading reading;
-  const Result<void> ok = each_line(file, [&](std::string& line) -> Result<void> {
+  const Result<void> ok = each_line(file, [&](const std::string& line) -> Result<void> {
     Result<std::optional<ItemLine>> item = reading.take(line);
     if (!item) return std::unexpected(item.error());
-    return *item ? on_item(**item, std::move(line)) : Result<void>();
+    return *item ? on_item(**item, line) : Result<void>();
   });
   if (!ok) return ok;
   const Result<LastLine> last = reading.finish();

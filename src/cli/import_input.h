@@ -24,7 +24,7 @@ class ImportInput {
 
   // After check(): each item as its line, until `on_item` fails. `denied` when what is read is no
   // longer what was checked.
-  using OnItem = std::function<Result<void>(const ItemLine& item, std::string line)>;
+  using OnItem = std::function<Result<void>(const ItemLine& item, const std::string& line)>;
   Result<void> each(const OnItem& on_item);
 
  private:
