@@ -86,6 +86,9 @@ Answer read_tallies(Call& call);
 
 Answer commit_effects(Call& call);
 
+Answer list_items(Call& call);
+Answer import_items(Call& call);
+
 Answer list_hot_keys(Call& call);
 
 Answer show_page(Call& call);

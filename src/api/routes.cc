@@ -34,6 +34,8 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/tallies/{}", add_to_tally},
     Route{"GET", "/v1/tallies/{}", read_tally, Access::read},
     Route{"POST", "/v1/commit", commit_effects},
+    Route{"GET", "/v1/items", list_items, Access::admin},
+    Route{"POST", "/v1/items", import_items, Access::admin},
 };
 
 }  // namespace

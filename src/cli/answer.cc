@@ -38,12 +38,20 @@ std::string extras_of(api::Json problem) {
   return extras;
 }
 
+std::string_view unquoted(std::string_view etag) {
+  const bool quoted = etag.size() >= 2 && etag.starts_with('"') && etag.ends_with('"');
+  return quoted ? etag.substr(1, etag.size() - 2) : etag;
+}
+
 std::string in_words(const api::Response& problem) {
   const Result<api::Json> body = api::parse_json(problem.body);
   if (!body || member(*body, "detail").empty()) {
     return "the server answered " + std::to_string(problem.status);
   }
-  const std::string extras = extras_of(*body);
+  std::string extras = extras_of(*body);
+  if (const auto etag = problem.headers.find("ETag")) {
+    extras.append(extras.empty() ? "etag: " : ", etag: ").append(unquoted(*etag));
+  }
   return member(*body, "detail") + (extras.empty() ? "" : " (" + extras + ")");
 }
 
@@ -77,6 +85,7 @@ int exit_code(const Error& error) {
 
 int exit_code(const api::Response& response) {
   if (response.status < 400) return kDone;
+  if (response.status == 422) return kRefused;  // Sound, but not for what stands there.
   const auto found = std::ranges::find(kExits, field_of(response, "code"), &Exit::code);
   if (found != kExits.end()) return found->exit;
   return response.status < 500 || response.status == 501 ? kRefused : kUnavailable;

@@ -23,7 +23,7 @@ TEST_F(Cli, HelpListsEveryCommandAndExplainsEachWithAnExample) {
   const Outcome list = once("help");
   EXPECT_EQ(list.exit_code, 0);
   EXPECT_EQ(list.err, "");
-  for (const std::string command : {"claim", "seen", "version", "help"}) {
+  for (const std::string command : {"claim", "seen", "log", "doc", "tally", "version", "help"}) {
     EXPECT_TRUE(holds(list.out, "\n  " + command + " ")) << list.out;
     const Outcome help = once("help " + command);
     EXPECT_EQ(help.exit_code, 0);
@@ -80,6 +80,20 @@ TEST_F(Cli, HelpIsAlsoAnOptionOfEveryCommand) {
   EXPECT_EQ(once("claim take --help").out, once("help claim").out);
   EXPECT_EQ(once("seen -h").out, once("help seen").out);
   EXPECT_EQ(once("seen -h").exit_code, 0);
+}
+
+TEST_F(Cli, EveryVerbTakesTheAddressOfAStore) {
+  for (const std::string verb :
+       {"log append s a", "log read s", "log trim s --before 1", "doc put d --create x",
+        "tally add t 5", "tally distinct d a", "hot", "export"}) {
+    const Outcome outcome = once(verb + " --store memory:");
+    EXPECT_EQ(outcome.exit_code, 0) << verb << outcome.err;
+  }
+  EXPECT_EQ(once("tally read t --store memory:").exit_code, 1);
+  EXPECT_EQ(once("log read s --store nothing:").exit_code, 64);
+  EXPECT_EQ(shell("once export --store memory: | once import --store memory:").out,
+            "imported 0 items\n");
+  EXPECT_FALSE(std::filesystem::exists(store()));
 }
 
 TEST_F(Cli, OutputThatCannotBeWrittenIsNoSuccess) {

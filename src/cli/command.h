@@ -63,10 +63,16 @@ int refuse_usage(std::string_view command, std::string_view problem);
 
 extern const Command kBench;
 extern const Command kClaim;
+extern const Command kDoc;
+extern const Command kExport;
 extern const Command kHelp;
+extern const Command kHot;
+extern const Command kImport;
+extern const Command kLog;
 extern const Command kRun;
 extern const Command kSeen;
 extern const Command kServe;
+extern const Command kTally;
 extern const Command kToken;
 extern const Command kVersion;
 

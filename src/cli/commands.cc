@@ -35,8 +35,8 @@ const Command* nearest(std::string_view name) {
 }  // namespace
 
 std::span<const Command> commands() {
-  static const std::array kCommands = {kRun,   kServe, kClaim,   kSeen,
-                                       kToken, kBench, kVersion, kHelp};
+  static const std::array kCommands = {kRun, kServe, kClaim,  kSeen,   kLog,   kDoc,     kTally,
+                                       kHot, kToken, kExport, kImport, kBench, kVersion, kHelp};
   return kCommands;
 }
 

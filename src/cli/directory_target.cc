@@ -70,10 +70,4 @@ Result<client::HttpClient*> DirectoryTarget::server() {
   return server_.get();
 }
 
-Result<Store*> DirectoryTarget::store() {
-  if (Result<void> settled = settle(); !settled) return std::unexpected(settled.error());
-  if (server_) return no_store_behind_a_server();
-  return &here_->store();
-}
-
 }  // namespace once::cli

@@ -19,7 +19,7 @@ class DirectoryTarget final : public Target {
   Result<api::Response> call(const api::Request& request) override;
   void rest() override { here_.reset(); }
   Result<client::HttpClient*> server() override;
-  Result<Store*> store() override;
+  bool is_alone() const override { return here_ != nullptr; }
 
  private:
   // Finds who answers: the server, or this process as soon as it is its turn.

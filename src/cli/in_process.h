@@ -21,18 +21,10 @@ class InProcess {
     return ran ? std::move(*ran) : api::Service::failed(ran.error());
   }
 
-  Store& store() { return *store_; }
-
  private:
   std::unique_ptr<Store> store_;
   BlockingDriver driver_;
   api::Service service_;
 };
-
-inline std::unexpected<Error> no_store_behind_a_server() {
-  return failure(
-      ErrorCode::unsupported,
-      "a server stands before the store; give the store itself, with the server stopped");
-}
 
 }  // namespace once::cli

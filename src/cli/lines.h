@@ -8,33 +8,42 @@
 #include <string>
 #include <vector>
 
+#include "once/error.h"
+
 namespace once::cli {
 
 class Lines {
  public:
-  explicit Lines(int file) : file_(file) {}
+  enum class Empty : std::uint8_t { pass_over, keep };
+  explicit Lines(int file, Empty empty = Empty::pass_over) : file_(file), empty_(empty) {}
 
   // When a batch that is not full is handed over.
   enum class Partial : std::uint8_t { at_a_pause, at_the_end };
 
-  // At most so many lines and about so many bytes, without empty lines. Nothing at the end.
+  // At most so many lines and about so many bytes, without the ends of lines. Nothing at the end,
+  // and where input breaks off; see broken().
   struct Room {
     std::size_t lines = 0;
     std::size_t bytes = 0;
   };
   std::vector<std::string> next(Room room, Partial partial);
 
+  // What is wrong with the input: it cannot be read, or a line has no end in sight.
+  const std::optional<Error>& broken() const { return broken_; }
+
   // Whether the next line would not be waited for.
   bool ready() const;
 
  private:
   std::optional<std::string> line();
-  bool read_more();  // False at the end.
+  void read_more();
 
   const int file_;
+  const Empty empty_;
   std::string read_;
   std::size_t begin_ = 0;  // Of the next line in read_.
   bool ended_ = false;
+  std::optional<Error> broken_;
 };
 
 }  // namespace once::cli

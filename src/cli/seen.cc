@@ -81,6 +81,7 @@ int from_input(const Invocation& invocation, Seen& seen) {
   for (;;) {
     if (!lines.ready()) seen.rest();
     const std::vector<std::string> ids = lines.next(kRoom, partial);
+    if (lines.broken()) return complain(invocation, *lines.broken());
     if (ids.empty() || !seen.ask(ids)) return seen.exit();
     progress.add(ids.size());
   }

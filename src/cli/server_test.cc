@@ -138,6 +138,33 @@ TEST_F(Server, H29_OnItsDirectoryIsTalkedTo) {
   EXPECT_FALSE(std::filesystem::exists(store() / "CURRENT"));
 }
 
+TEST_F(Server, SendsTheEventsOfALogAsTheyCome) {
+  const std::string first = R"({"index":4,"time":"t","data":"a"})";
+  const std::string second = R"({"index":5,"time":"t","data":"b"})";
+  const std::string third = R"({"index":6,"time":"t","data":"c"})";
+  std::vector<std::string> requests;
+  const auto page = [&](Conversation& c, const std::string& events) {
+    requests.push_back(c.read_request());
+    c.answer("200 OK", R"({"events":[)" + events + R"(],"next":0})");
+  };
+  ScriptedPeer peer({[&](Conversation& c) {
+                       page(c, first);
+                       page(c, "");
+                       requests.push_back(c.read_request());
+                       c.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
+                       c.send(": welcome\n\nid: 5\ndata: " + second + "\n\n");
+                     },
+                     [&](Conversation& c) { page(c, third); }});
+  const Outcome outcome = once("log follow s --from 4 --limit 3 --json --store " + peer.url());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, first + "\n" + second + "\n" + third + "\n");
+  ASSERT_EQ(requests.size(), 4U);
+  EXPECT_TRUE(requests[0].starts_with("GET /v1/logs/s?from=4&limit=3 ")) << requests[0];
+  EXPECT_TRUE(requests[2].starts_with("GET /v1/logs/s?from=5&follow=true ")) << requests[2];
+  EXPECT_TRUE(holds(requests[2], "\r\nAccept: text/event-stream\r\n")) << requests[2];
+  EXPECT_TRUE(requests[3].starts_with("GET /v1/logs/s?from=6&limit=1 ")) << requests[3];
+}
+
 #ifdef ONCE_HAS_ROCKSDB
 TEST_F(Server, AStaleAddressInADirectoryIsPassedOver) {
   EXPECT_EQ(once("seen a").exit_code, 0);

@@ -21,7 +21,6 @@ class ServerTarget final : public Target {
     return client_.call(request, kPatience);
   }
   Result<client::HttpClient*> server() override { return &client_; }
-  Result<Store*> store() override { return no_store_behind_a_server(); }
 
  private:
   client::HttpClient client_;
@@ -33,17 +32,14 @@ class StoreTarget final : public Target {
   explicit StoreTarget(std::string address) : address_(std::move(address)) {}
 
   Result<api::Response> call(const api::Request& request) override {
-    if (Result<Store*> ready = store(); !ready) return std::unexpected(ready.error());
+    if (!here_) {
+      Result<std::unique_ptr<Store>> opened = open_store(address_);
+      if (!opened) return failure(ErrorCode::invalid, std::move(opened.error().message));
+      here_ = std::make_unique<InProcess>(std::move(*opened));
+    }
     return here_->call(request);
   }
   Result<client::HttpClient*> server() override { return nullptr; }
-  Result<Store*> store() override {
-    if (here_) return &here_->store();
-    Result<std::unique_ptr<Store>> opened = open_store(address_);
-    if (!opened) return failure(ErrorCode::invalid, std::move(opened.error().message));
-    here_ = std::make_unique<InProcess>(std::move(*opened));
-    return &here_->store();
-  }
 
  private:
   const std::string address_;
@@ -57,7 +53,6 @@ class NoTarget final : public Target {
 
   Result<api::Response> call(const api::Request&) override { return std::unexpected(error_); }
   Result<client::HttpClient*> server() override { return std::unexpected(error_); }
-  Result<Store*> store() override { return std::unexpected(error_); }
 
  private:
   const Error error_;

@@ -7,7 +7,6 @@
 #include "api/service.h"
 #include "cli/invocation.h"
 #include "client/http_client.h"
-#include "once/store.h"
 
 namespace once::cli {
 
@@ -27,9 +26,8 @@ class Target {
   // The server that calls go to; null if they are answered in this process.
   virtual Result<client::HttpClient*> server() = 0;
 
-  // The store, if calls are answered in this process; `unsupported` if by a server. Good until
-  // rest().
-  virtual Result<Store*> store() = 0;
+  // After a call: whether nobody else can use the store until rest().
+  virtual bool is_alone() const { return false; }
 };
 
 // As --store says: http://host:port, or a store's address. On a directory where a server runs,

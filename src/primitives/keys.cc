@@ -1,6 +1,7 @@
 #include "primitives/keys.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -10,6 +11,9 @@ namespace {
 
 constexpr std::size_t kMaxName = 512;
 constexpr std::size_t kMaxNamespace = 64;
+
+// Of what a namespace has.
+constexpr std::array<std::string_view, 5> kKinds = {"claim", "commit", "doc", "log", "tally"};
 
 std::string home_of(std::string_view kind, std::string_view name_space, std::string_view name) {
   std::string home;
@@ -131,6 +135,23 @@ Key commit_id(std::string_view name_space, std::string_view id) {
 }
 
 Key token(std::string_view id) { return {{std::string(kTokens).append(id), ""}, 0}; }
+
+std::vector<std::string> prefixes(std::string_view name_space) {
+  std::vector<std::string> prefixes;
+  for (const std::string_view kind : kKinds) prefixes.push_back(home_of(kind, name_space, ""));
+  return prefixes;
+}
+
+bool is_home(std::string_view home) {
+  if (home.starts_with(kTokens)) return home.size() > kTokens.size();
+  const std::size_t kind = home.find('/');
+  if (kind == std::string_view::npos ||
+      std::ranges::find(kKinds, home.substr(0, kind)) == kKinds.end())
+    return false;
+  const std::size_t end = home.find('/', kind + 1);
+  return end != std::string_view::npos && end + 1 < home.size() &&
+         check_namespace(home.substr(kind + 1, end - kind - 1)).has_value();
+}
 
 std::string_view name_in(std::string_view home) {
   home.remove_prefix(home.find('/') + 1);

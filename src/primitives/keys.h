@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "once/error.h"
 #include "once/key.h"
@@ -42,6 +43,12 @@ Key commit_id(std::string_view name_space, std::string_view id);
 // A token of the store, by the hash of its secret. In no namespace.
 inline constexpr std::string_view kTokens = "token/";
 Key token(std::string_view id);
+
+// What the homes of a namespace begin with: each of them with one of these, and no others.
+std::vector<std::string> prefixes(std::string_view name_space);
+
+// Whether it is the home of something of a namespace, or of a token.
+bool is_home(std::string_view home);
 
 // What was named, from the home of one of the above.
 std::string_view name_in(std::string_view home);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "primitives/text_armor.h"
 
 namespace once {
@@ -41,6 +43,24 @@ TEST(Keys, NamespacesDoNotReachIntoEachOther) {
   EXPECT_FALSE(keys::check_namespace("a/b").has_value());
   EXPECT_FALSE(keys::check_namespace("").has_value());
   EXPECT_FALSE(keys::check_namespace(std::string(65, 'n')).has_value());
+}
+
+TEST(Keys, EveryHomeOfANamespaceBeginsWithOneOfItsPrefixes) {
+  const std::vector<std::string> prefixes = keys::prefixes("n");
+  for (const std::string& home :
+       {keys::claim("n", "x").partition.home, keys::log_home("n", "x"),
+        keys::document("n", "x").partition.home, keys::tally("n", "x").partition.home,
+        keys::commit_id("n", "x").partition.home}) {
+    EXPECT_TRUE(std::ranges::any_of(prefixes, [&](const std::string& prefix) {
+      return home.starts_with(prefix);
+    })) << home;
+    EXPECT_TRUE(keys::is_home(home)) << home;
+  }
+  EXPECT_TRUE(keys::is_home(keys::token("x").partition.home));
+  for (const char* home : {"", "claim", "claim/", "claim/n", "claim/n/", "claim//x", "claim/a b/x",
+                           "clam/n/x", "token/", "/n/x"}) {
+    EXPECT_FALSE(keys::is_home(home)) << home;
+  }
 }
 
 TEST(TextArmor, BytesComeBackFromTheirText) {

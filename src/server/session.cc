@@ -100,8 +100,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   void next_request() {
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(shared_.settings.max_header_bytes));
-    parser_->body_limit(
-        std::max(shared_.settings.max_body_bytes, shared_.settings.max_document_bytes));
+    parser_->body_limit(std::max(shared_.settings.max_body_bytes, most_for_items()));
     parser_->eager(false);
     continued_ = false;
   }
@@ -151,9 +150,15 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     if (parser_ && parser_->is_header_done() && !parser_->is_done()) invite_body();
   }
 
+  // One item is as large as a document, and in base64.
+  std::size_t most_for_items() const {
+    return shared_.settings.max_body_bytes + shared_.settings.max_document_bytes / 2 * 3;
+  }
+
   std::size_t body_limit() const {
-    const bool document = parser_->get().target().starts_with("/v1/docs/");
-    return document ? shared_.settings.max_document_bytes : shared_.settings.max_body_bytes;
+    const auto target = parser_->get().target();
+    if (target.starts_with("/v1/docs/")) return shared_.settings.max_document_bytes;
+    return target.starts_with("/v1/items") ? most_for_items() : shared_.settings.max_body_bytes;
   }
 
   bool body_fits() {

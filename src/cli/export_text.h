@@ -1,0 +1,40 @@
+// What an export is besides its items (api/item_text.h): the line before them, and the line after.
+//
+//   {"export":"once","format":1}
+//   ...
+//   {"items":2,"check":2901488999,"time":"2026-11-15T09:30:00.000Z"}
+//
+// The last line tells that the export is complete: how many items there are, the sum of their
+// checks modulo 2^32, and the store's time when it began.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "api/item_text.h"
+#include "once/error.h"
+
+namespace once::cli {
+
+struct FirstLine {};
+struct ItemLine {
+  std::string home;
+  std::uint32_t check = 0;
+};
+struct LastLine {
+  std::uint64_t items = 0;
+  std::uint32_t check = 0;
+  Time time;
+};
+using ExportLine = std::variant<FirstLine, ItemLine, LastLine>;
+
+std::string first_line();
+std::string last_line(const LastLine& line);
+
+// `invalid` for anything else, and for an item that is damaged; `unsupported` for an export of a
+// newer format.
+Result<ExportLine> parse_export_line(std::string_view line);
+
+}  // namespace once::cli

@@ -1,0 +1,43 @@
+#include <array>
+#include <iostream>
+
+#include "cli/answer.h"
+#include "cli/request.h"
+#include "cli/target.h"
+#include "cli/terminal.h"
+
+namespace once::cli {
+namespace {
+
+void print_keys(api::Json body) {
+  Table table({"KEY", "CONFLICTS"});
+  for (const api::Json key : body.at_key("keys")) {
+    table.add({member(key, "key"), member(key, "conflicts")});
+  }
+  table.print();
+}
+
+int run(const Invocation& invocation) {
+  const auto answer = open_target(invocation)->call(request_for(invocation, "GET", "/v1/hot"));
+  return conclude(invocation, answer, print_keys);
+}
+
+constexpr std::array kVerbs = {Verb{.run = run}};
+
+}  // namespace
+
+const Command kHot = {
+    .name = "hot",
+    .summary = "Lists the keys with most conflicts of late",
+    .help = R"help(Usage: once hot
+
+Lists the keys with most conflicts of late, the hottest first, with a count that halves every minute.
+They are what a server saw since it started; a store without a server has nothing to tell.
+
+Example:
+  once hot
+)help",
+    .verbs = kVerbs,
+};
+
+}  // namespace once::cli

@@ -1,0 +1,88 @@
+// Verbs through a real server, by its URL and by the directory that it owns.
+#include <algorithm>
+
+#include "cli/cli_fixture.h"
+#include "testing/server_process.h"
+
+namespace once::cli {
+namespace {
+
+class Served : public Cli {
+ protected:
+  std::string by_url() const { return " --store " + server_.url(); }
+
+  testing::ServerProcess server_{store()};
+};
+
+TEST_F(Served, LogsAreTheSameByUrlAndByDirectory) {
+  EXPECT_EQ(once("log append s a b --batch x" + by_url()).out, "appended 1 to 2\n");
+  EXPECT_EQ(once("log append s a b --batch x").out, "appended 1 to 2, as before\n");
+  EXPECT_EQ(once("log append s c --expect 2" + by_url()).exit_code, 1);
+  EXPECT_EQ(once("log read s --field next" + by_url()).out, "3\n");
+  EXPECT_EQ(once("log trim s --before 2" + by_url()).out, "oldest  2\nnext    3\n");
+  EXPECT_EQ(shell("seq 2345 | once log append s >/dev/null").exit_code, 0);
+  EXPECT_EQ(once("log read s --from 2347 --field next").out, "2348\n");
+}
+
+TEST_F(Served, AFollowerGetsWhatOthersAppend) {
+  testing::ChildProcess follower(ONCE_BINARY, {"log", "follow", "s", "--limit", "2", "--field",
+                                               "data", "--store", server_.url()});
+  once("log append s a");
+  EXPECT_EQ(follower.read_line(), "a");
+  once("log append s b");
+  EXPECT_EQ(follower.read_line(), "b");
+  EXPECT_EQ(follower.wait(), 0);
+}
+
+TEST_F(Served, DocumentsAreTheSameByUrlAndByDirectory) {
+  EXPECT_EQ(once("doc put d --create '{\"n\":1}'" + by_url()).exit_code, 0);
+  EXPECT_EQ(once("doc put d --create 2" + by_url()).exit_code, 1);
+  EXPECT_EQ(once("doc patch d '{\"m\":2}' --id x" + by_url()).out, "{\"m\":2,\"n\":1}\n");
+  EXPECT_EQ(once("doc patch d '{\"m\":2}' --id x").out, "{\"m\":2,\"n\":1}\n");
+  EXPECT_EQ(once("doc get d").out, once("doc get d" + by_url()).out);
+  EXPECT_EQ(shell("once doc rm d --if-match $(once doc get d --field etag)" + by_url()).exit_code,
+            0);
+  EXPECT_EQ(once("doc get d").exit_code, 1);
+}
+
+TEST_F(Served, TalliesAreTheSameByUrlAndByDirectory) {
+  EXPECT_EQ(once("tally add t 5 --id x" + by_url()).out, "5\n");
+  EXPECT_EQ(once("tally add t 5 --id x").out, "5\n");
+  EXPECT_EQ(once("tally max t 5" + by_url()).exit_code, 1);
+  EXPECT_EQ(once("tally read t none" + by_url()).out,
+            "KEY   KIND  VALUE\nt     sum   5\nnone  -     -\n");
+  EXPECT_EQ(shell("seq 2500 | once tally distinct d >/dev/null; once tally read t d" + by_url())
+                .exit_code,
+            0);
+}
+
+TEST_F(Served, HotKeysAreThoseThatWereFoughtOver) {
+  shell("once claim take wanted; once claim take wanted; once claim take wanted");
+  const Outcome hot = once("hot" + by_url());
+  EXPECT_EQ(hot.exit_code, 0) << hot.err;
+  EXPECT_TRUE(hot.out.starts_with("KEY            CONFLICTS\nclaims/wanted  ")) << hot.out;
+  EXPECT_TRUE(once("hot --json").out.starts_with(R"({"keys":[{"key":"claims/wanted",)"));
+  EXPECT_EQ(once("hot --namespace other").out, "");
+}
+
+TEST_F(Served, WhoseServerIsGoneTheyAreUnavailableByUrlAndWorkByDirectory) {
+  once("tally add t 5");
+  server_.kill();
+  for (const std::string verb :
+       {"log append s a", "log read s", "doc get d", "tally read t", "hot", "export"}) {
+    EXPECT_EQ(once(verb + by_url()).exit_code, 69) << verb;
+  }
+  EXPECT_EQ(once("tally read t").out, "5\n");
+}
+
+TEST_F(Served, ATokenOfOneNamespaceIsHeldToIt) {
+  const std::string token = once("token new --namespace n --read-only --field token").out;
+  const std::string as = " --token " + token.substr(0, token.size() - 1);
+  EXPECT_EQ(once("log read s" + as).exit_code, 0);
+  EXPECT_EQ(once("log append s a" + as).exit_code, 1);
+  EXPECT_EQ(once("doc get d --namespace other" + as).exit_code, 1);
+  EXPECT_EQ(once("tally add t 1").exit_code, 1) << "a token is missing";
+}
+
+}  // namespace
+}  // namespace once::cli

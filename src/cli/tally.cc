@@ -1,0 +1,219 @@
+#include <unistd.h>
+
+#include <array>
+#include <iostream>
+
+#include "cli/answer.h"
+#include "cli/lines.h"
+#include "cli/progress.h"
+#include "cli/request.h"
+#include "cli/target.h"
+#include "cli/terminal.h"
+
+namespace once::cli {
+namespace {
+
+constexpr Lines::Room kRoom = {.lines = 1'000, .bytes = 256U << 10};
+
+void print_top(api::Json items) {
+  Table table({"ITEM", "COUNT", "ERROR"});
+  for (const api::Json item : simdjson::dom::array(items)) {
+    table.add({member(item, "item"), member(item, "count"), member(item, "error")});
+  }
+  table.print();
+}
+
+// The value alone: what a tally is of, whoever asks knows.
+void print_tally(api::Json tally) {
+  api::Json value;
+  if (tally.at_key("value").get(value) != simdjson::SUCCESS) return;
+  value.is_array() ? print_top(value) : void(std::cout << shown(value) << '\n');
+}
+
+// A number as JSON has it. `invalid` for anything else.
+Result<std::string> number_of(const std::string& written) {
+  const Result<api::Json> json = api::parse_json(written);
+  if (json && json->is_number()) return api::to_line(*json);
+  return failure(ErrorCode::invalid, "'" + written + "' is not a number");
+}
+
+Result<void> add_numbers(api::JsonObject& body, const Invocation& invocation,
+                         std::initializer_list<std::string_view> options) {
+  for (const std::string_view name : options) {
+    const auto written = invocation.option(name);
+    if (!written) continue;
+    const Result<std::string> number = number_of(*written);
+    if (!number) return std::unexpected(number.error());
+    body.raw(name, *number);
+  }
+  return {};
+}
+
+int merge(const Invocation& invocation, Target& target, api::JsonObject& body) {
+  add_texts(body, invocation, {"at", "window", "ttl"});
+  const auto answer = target.call(
+      request_for(invocation, "POST", path_to("tallies", invocation.words[0]), body.finish()));
+  return conclude(invocation, answer, print_tally);
+}
+
+int merge_number(const Invocation& invocation, std::string_view kind, std::string_view field,
+                 const std::string& written) {
+  const Result<std::string> number = number_of(written);
+  if (!number) return complain(invocation, number.error());
+  api::JsonObject body;
+  body.text("kind", kind).raw(field, *number);
+  add_texts(body, invocation, {"id"});
+  return merge(invocation, *open_target(invocation), body);
+}
+
+int add(const Invocation& invocation) {
+  const std::string& amount = invocation.words[1];
+  const bool is_real = amount.find_first_of(".eE") != std::string::npos;
+  const bool real = is_real || invocation.flag("real");
+  return merge_number(invocation, real ? "real" : "sum", "add", amount);
+}
+
+int count(const Invocation& invocation) {
+  const bool once = invocation.words.size() == 1;
+  return merge_number(invocation, "count", "add", once ? "1" : invocation.words[1]);
+}
+
+int extreme(const Invocation& invocation) {
+  return merge_number(invocation, invocation.verb->name, "value", invocation.words[1]);
+}
+
+// Items of a sketch, as one call. An id is for one call, so that of a later batch is another.
+int merge_items(const Invocation& invocation, Target& target, const std::vector<std::string>& items,
+                std::size_t batch) {
+  const auto times = invocation.integer("count");
+  if (!times) return complain(invocation, times.error());
+  api::JsonObject body;
+  body.text("kind", invocation.verb->name);
+  body.raw("items", api::json_array(items, [&](const std::string& item) {
+             if (!*times) return api::json_text(item);
+             return api::JsonObject().text("item", item).integer("count", **times).finish();
+           }));
+  const Result<void> ok =
+      add_numbers(body, invocation, {"precision", "counters", "capacity", "rate"});
+  if (!ok) return complain(invocation, ok.error());
+  if (const auto id = invocation.option("id")) {
+    body.text("id", batch == 1 ? *id : *id + "/" + std::to_string(batch));
+  }
+  return merge(invocation, target, body);
+}
+
+int sketch(const Invocation& invocation) {
+  const auto target = open_target(invocation);
+  const auto& words = invocation.words;
+  if (words.size() > 1) {
+    return merge_items(invocation, *target, {words.begin() + 1, words.end()}, 1);
+  }
+  Lines lines(STDIN_FILENO);
+  Progress progress("items", Progress::Output::as_it_goes);
+  const auto partial =
+      invocation.option("id") ? Lines::Partial::at_the_end : Lines::Partial::at_a_pause;
+  for (std::size_t batch = 1;; ++batch) {
+    if (!lines.ready()) target->rest();
+    const auto items = lines.next(kRoom, partial);
+    if (lines.broken()) return complain(invocation, *lines.broken());
+    if (items.empty()) return kDone;
+    const int exit = merge_items(invocation, *target, items, batch);
+    if (exit != kDone) return exit;
+    progress.add(items.size());
+  }
+}
+
+void print_tallies(const std::vector<std::string>& keys, api::Json body) {
+  Table table({"KEY", "KIND", "VALUE"});
+  std::size_t i = 0;
+  for (const api::Json tally : body.at_key("values")) {
+    const bool absent = tally.is_null();
+    table.add({shown(keys[i++]), absent ? "-" : member(tally, "kind"),
+               absent ? "-" : member(tally, "value")});
+  }
+  table.print();
+}
+
+int read(const Invocation& invocation) {
+  const auto& keys = invocation.words;
+  const auto target = open_target(invocation);
+  if (keys.size() == 1) {
+    const std::string query = query_of(invocation, {"from", "to", "item"});
+    return conclude(
+        invocation,
+        target->call(request_for(invocation, "GET", path_to("tallies", keys[0]) + query)),
+        print_tally);
+  }
+  if (invocation.option("item")) {
+    return complain(invocation, {ErrorCode::invalid, "--item is for one KEY"});
+  }
+  api::JsonObject body;
+  body.raw("keys", api::json_array(keys, api::json_text));
+  add_texts(body, invocation, {"from", "to"});
+  return conclude(invocation,
+                  target->call(request_for(invocation, "POST", "/v1/tallies/read", body.finish())),
+                  [&](api::Json answer) { print_tallies(keys, answer); });
+}
+
+constexpr std::array kNumberOptions = {Option{"id"}, Option{"at"}, Option{"window"}, Option{"ttl"}};
+constexpr std::array kAddOptions = {Option{"id"}, Option{"at"}, Option{"window"}, Option{"ttl"},
+                                    Option{"real", Option::Kind::flag}};
+constexpr std::array kDistinctOptions = {Option{"id"}, Option{"at"}, Option{"window"},
+                                         Option{"ttl"}, Option{"precision"}};
+constexpr std::array kTopOptions = {Option{"id"},  Option{"at"},       Option{"window"},
+                                    Option{"ttl"}, Option{"counters"}, Option{"count"}};
+constexpr std::array kBloomOptions = {Option{"id"},  Option{"at"},       Option{"window"},
+                                      Option{"ttl"}, Option{"capacity"}, Option{"rate"}};
+constexpr std::array kReadOptions = {Option{"from"}, Option{"to"}, Option{"item"}};
+
+constexpr std::string_view kItems = "a KEY and any number of ITEMs";
+
+constexpr std::array kVerbs = {
+    Verb{"add", 2, 2, "a KEY and an AMOUNT", kAddOptions, add},
+    Verb{"count", 1, 2, "a KEY and how many", kNumberOptions, count},
+    Verb{"max", 2, 2, "a KEY and a VALUE", kNumberOptions, extreme},
+    Verb{"min", 2, 2, "a KEY and a VALUE", kNumberOptions, extreme},
+    Verb{"distinct", 1, kAnyNumber, kItems, kDistinctOptions, sketch},
+    Verb{"top", 1, kAnyNumber, kItems, kTopOptions, sketch},
+    Verb{"bloom", 1, kAnyNumber, kItems, kBloomOptions, sketch},
+    Verb{"read", 1, kAnyNumber, "KEYs", kReadOptions, read},
+};
+
+}  // namespace
+
+const Command kTally = {
+    .name = "tally",
+    .summary = "Keeps sums, extremes, distinct counts, heavy hitters and bloom filters",
+    .help = R"help(Usage: once tally add KEY AMOUNT [--real]
+       once tally count KEY [N]
+       once tally max|min KEY VALUE
+       once tally distinct KEY [ITEM...] [--precision 14]
+       once tally top KEY [ITEM...] [--count N] [--counters 1000]
+       once tally bloom KEY [ITEM...] [--capacity 10000] [--rate 0.01]
+       once tally read KEY... [--from TIME] [--to TIME] [--item ITEM]
+
+Each merges into the tally of that KEY and prints its value; all but read also take
+  --id ID        counted once, however often it is sent
+  --window W     minute, hour or day: a tally of its own for each
+  --at TIME      the time that it counts for, now if it is not given
+  --ttl 30d      how long it is kept
+
+An AMOUNT with a fraction makes a tally of kind real, as does --real. Items are words, or the lines of
+standard input; --count counts each so many times. read prints the value, of the whole or of the
+windows that start in [--from, --to); of several KEYs a line each. With --item a bloom filter tells
+whether it has seen it; true may be wrong as often as --rate says, false never is.
+
+Example:
+  once tally add revenue 1900 --id invoice-42
+  once tally count visits --window day
+  once tally max slowest-ms 412
+  once tally distinct visitors alice bob alice
+  once tally top pages /home /about /home
+  once tally bloom known alice bob
+  once tally read known --item alice
+  once tally read revenue visits slowest-ms
+)help",
+    .verbs = kVerbs,
+};
+
+}  // namespace once::cli
