@@ -216,11 +216,15 @@ Result<void> Fields::finish() {
 }
 
 void append_quoted(std::string& out, std::string_view text) {
+  constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD.
+  const bool sound = is_utf8(text);
   out += '"';
   for (const char c : text) {
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
+    } else if (!sound && static_cast<unsigned char>(c) >= 0x80) {
+      out += kReplacement;
     } else if (static_cast<unsigned char>(c) < 0x20) {
       std::array<char, 8> escaped{};
       std::snprintf(escaped.data(), escaped.size(), "\\u%04x", static_cast<unsigned>(c));

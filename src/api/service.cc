@@ -55,6 +55,9 @@ Result<void> take_query(std::string_view query, Call& call) {
     const auto name = decode_percent(pair.substr(0, equals));
     auto value = decode_percent(raw);
     if (!name || !value) return failure(ErrorCode::invalid, "the query is badly percent-encoded");
+    if (!is_utf8(*name) || !is_utf8(*value)) {
+      return failure(ErrorCode::invalid, "the query is not UTF-8");
+    }
     if (!call.query.emplace(*name, std::move(*value)).second) {
       return failure(ErrorCode::invalid, *name + " is twice in the query");
     }

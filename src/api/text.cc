@@ -1,5 +1,6 @@
 #include "api/text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -9,6 +10,9 @@ namespace once::api {
 namespace {
 
 constexpr Duration kLongest = std::chrono::years(10);
+
+// Which a year of four digits and an offset from UTC may reach, and no answer could show.
+constexpr Time kYear10000 = std::chrono::sys_days(std::chrono::year(10'000) / 1 / 1);
 
 std::optional<Duration> unit_of(std::string_view name) {
   if (name == "ms") return Duration(1);
@@ -137,6 +141,7 @@ std::optional<Duration> parse_duration(std::string_view text) {
 }
 
 std::string format_time(Time time) {
+  time = std::min(time, kYear10000 - Duration(1));
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss clock(time - day);
@@ -156,7 +161,7 @@ std::optional<Time> parse_time(std::string_view text) {
   const auto offset = offset_in(in);
   if (!date || !time_of_day || !offset || !in.at_end()) return std::nullopt;
   const Time time = Time(*date) + *time_of_day - *offset;
-  if (time < Time()) return std::nullopt;
+  if (time < Time() || time >= kYear10000) return std::nullopt;
   return time;
 }
 
