@@ -93,7 +93,8 @@ class World {
     BlockingDriver driver(store, clock_, entropy_);
     Answer answer = service_.respond(request);
     if (auto* ready = std::get_if<Response>(&answer)) return std::move(*ready);
-    auto ran = driver.run(std::get<Plan<Response>>(std::move(answer)), kRequestPatience);
+    const Duration patience = answer.patience;
+    auto ran = driver.run(std::get<Plan<Response>>(std::move(answer)), patience);
     return ran ? std::move(*ran) : Service::failed(ran.error());
   }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "once/memory_store.h"
+#include "primitives/keys.h"
 #include "testing/gated_store.h"
 #include "testing/raw_http.h"
 
@@ -18,9 +19,9 @@ using testing::RawHttp;
 class ServerTest : public ::testing::Test {
  protected:
   ~ServerTest() override {
-    store_.open();
-    server_.reset();
+    server_->stop();
     hub_->stop();
+    store_.open();
     driver_.reset();
   }
 
@@ -166,7 +167,7 @@ TEST_F(ServerTest, AFollowerThatDoesNotReadIsCut) {
 }
 
 TEST_F(ServerTest, NobodyIsBlamedForWhatTheServerDidNotReadYet) {
-  serve({.receive = 100ms});
+  serve({.threads = 1, .receive = 100ms});
   store_.close();
   RawHttp peer = connect();
   constexpr int kMany = 300;  // More than wait for an answer at the same time.
@@ -181,6 +182,18 @@ TEST_F(ServerTest, NobodyIsBlamedForWhatTheServerDidNotReadYet) {
   EXPECT_EQ(late.receive()->status, 408);
   store_.open();
   for (int i = 0; i < kMany; ++i) ASSERT_EQ(peer.receive()->status, 201) << i;
+}
+
+TEST_F(ServerTest, AnAnswerThatComesWhenTheServerHasStoppedGoesNowhere) {
+  serve();
+  store_.close();
+  RawHttp peer = connect();
+  peer.send("POST", "/v1/claims/a", "{}");
+  store_.await_visitor();
+  server_->stop();
+  EXPECT_TRUE(peer.ended());
+  store_.open();
+  while (!memory_->get(keys::claim("default", "a"))->has_value()) std::this_thread::yield();
 }
 
 TEST_F(ServerTest, APortThatIsTakenIsSaidSo) {

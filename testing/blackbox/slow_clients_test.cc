@@ -104,23 +104,5 @@ TEST_F(SlowClients, WhoAsksForMuchAndReadsNothingTakesLittleMemory) {
   }
 }
 
-TEST_F(SlowClients, WhoSendsMuchAtOnceTakesLittleMemory) {
-  const std::size_t before = resident_mib();
-  RawHttp peer(server_.port());
-  const std::string large(8U << 20, 'x');
-  std::size_t most = 0;
-  std::future<void> sending = std::async(std::launch::async, [&] {
-    for (int i = 0; i < 64; ++i) peer.send("PUT", "/v1/docs/d", large, "If-Match: \"x\"\r\n");
-  });
-  for (int i = 0; i < 64; ++i) {
-    const auto answer = peer.receive();
-    ASSERT_TRUE(answer.has_value()) << i;
-    EXPECT_EQ(answer->status, 412);
-    most = std::max(most, resident_mib());
-  }
-  sending.get();
-  EXPECT_LT(most, before + 200) << "of 512 MiB that were sent";
-}
-
 }  // namespace
 }  // namespace once::testing
