@@ -48,6 +48,13 @@ class RawHttp {
         connected_(other.connected_),
         in_(std::move(other.in_)) {}
 
+  RawHttp& operator=(RawHttp&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    std::swap(connected_, other.connected_);
+    std::swap(in_, other.in_);
+    return *this;
+  }
+
   bool connected() const { return connected_; }
 
   void close() {
