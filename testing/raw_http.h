@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -46,6 +47,13 @@ class RawHttp {
       : fd_(std::exchange(other.fd_, -1)),
         connected_(other.connected_),
         in_(std::move(other.in_)) {}
+
+  RawHttp& operator=(RawHttp&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    std::swap(connected_, other.connected_);
+    std::swap(in_, other.in_);
+    return *this;
+  }
 
   bool connected() const { return connected_; }
 
@@ -106,6 +114,18 @@ class RawHttp {
     std::string line = in_.substr(0, end);
     in_.erase(0, end + 1);
     return line;
+  }
+
+  // Whether there is something to read, which may be the end, within so long.
+  bool wait_readable(std::chrono::milliseconds patience) const {
+    pollfd ready{fd_, POLLIN, 0};
+    return ::poll(&ready, 1, static_cast<int>(patience.count())) > 0;
+  }
+
+  // Whether the peer has ended the connection within so long, even if not all of it was read.
+  bool hung_up(std::chrono::milliseconds patience) const {
+    pollfd ready{fd_, POLLRDHUP, 0};
+    return ::poll(&ready, 1, static_cast<int>(patience.count())) > 0;
   }
 
   // Whether the peer has closed, within a minute.

@@ -202,8 +202,11 @@ Answer take_claim(Call& call) {
   Fields fields(*body);
   Result<Taking> taking = taking_of(fields);
   if (!taking) return problem(taking.error());
-  return taken(keys::claim(call.name_space, call.name), std::move(*taking),
-               call.service.options().if_store_down, call.hot_spot("claims"));
+  const Duration patience = taking->wait + kAttemptLife;
+  Answer answer = taken(keys::claim(call.name_space, call.name), std::move(*taking),
+                        call.service.options().if_store_down, call.hot_spot("claims"));
+  answer.patience = patience;
+  return answer;
 }
 
 Answer renew_claim(Call& call) {

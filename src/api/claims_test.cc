@@ -129,6 +129,17 @@ TEST_F(ApiClaims, BadJsonIsRefusedInPlainWords) {
             "lease is not a duration such as 250ms, 30s, 5m, 24h or 7d");
 }
 
+TEST_F(ApiClaims, NothingIsTriedForLongerThanAnAttemptLivesButWhatIsWaitedFor) {
+  const auto patience = [&](const char* target, std::string body) {
+    return service_.respond({"POST", target, {}, std::move(body)}).patience;
+  };
+  EXPECT_EQ(patience("/v1/claims/a", "{}"), kAttemptLife);
+  EXPECT_EQ(patience("/v1/claims/a", R"({"wait":"5s"})"), kAttemptLife + std::chrono::seconds(5));
+  EXPECT_EQ(patience("/v1/claims/a", R"({"wait":"1d"})"), kRequestPatience);
+  EXPECT_EQ(patience("/v1/seen", R"({"ids":["a"]})"), kAttemptLife);
+  EXPECT_EQ(patience("/v1/logs/s", R"({"events":[{"data":1}]})"), kAttemptLife);
+}
+
 TEST_F(ApiClaims, PathsMethodsAndNamespaces) {
   expect_problem(get("/v1/nothing"), 404, "not_found");
   const Response wrong = call("PUT", "/v1/claims/a");

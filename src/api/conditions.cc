@@ -70,7 +70,7 @@ Result<std::optional<std::string>> if_match_in(const Headers& headers) {
   Result<std::optional<Etags>> etags = etags_in(headers, "If-Match");
   if (!etags) return std::unexpected(std::move(etags.error()));
   if (!*etags) return std::nullopt;
-  if ((*etags)->any || (*etags)->list.size() != 1) {
+  if ((*etags)->list.size() != 1) {
     return failure(ErrorCode::invalid, "If-Match takes the one ETag of what is to be changed");
   }
   return std::move((*etags)->list.front());

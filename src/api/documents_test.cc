@@ -76,6 +76,7 @@ TEST_F(ApiDocuments, NothingIsOverwrittenUnseen) {
   for (const char* other : {"\"x\"", "W/\"0123456789abcdef\"", "\"\""}) {
     expect_problem(put("three", {{"If-Match", other}}), 412, "precondition_failed");
   }
+  expect_problem(put("three", {{"If-Match", "W/" + etag(second)}}), 412, "precondition_failed");
   EXPECT_EQ(read().body, "two");
   EXPECT_EQ(put("3", {{"If-Match", etag(second).substr(1, 16)}}).status, 200);
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdio>
 
 #include "api/text.h"
 
@@ -13,6 +12,23 @@ namespace {
 constexpr std::size_t kMaxDepth = 100;
 constexpr std::size_t kMaxFields = 32;  // No request has so many.
 constexpr std::size_t kRoom = 64 << 10;
+
+bool is_plain(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return c != '"' && c != '\\' && byte >= 0x20 && byte < 0x80;
+}
+
+void append_escaped(std::string& out, char c) {
+  if (c == '"' || c == '\\') {
+    out += '\\';
+    out += c;
+    return;
+  }
+  constexpr std::string_view kHex = "0123456789abcdef";
+  out += "\\u00";
+  out += kHex[static_cast<unsigned char>(c) >> 4];
+  out += kHex[static_cast<unsigned char>(c) & 15];
+}
 
 // Keeps its memory from one text to the next. Grown by us, because growing by itself it forgets how
 // deep it may nest.
@@ -216,17 +232,22 @@ Result<void> Fields::finish() {
 }
 
 void append_quoted(std::string& out, std::string_view text) {
+  constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD.
   out += '"';
+  // Most texts are copied whole.
+  const auto* const odd = std::ranges::find_if_not(text, is_plain);
+  const auto plain = static_cast<std::size_t>(odd - text.begin());
+  out += text.substr(0, plain);
+  text.remove_prefix(plain);
+  const bool sound = is_utf8(text);
   for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
+    const bool beyond_ascii = static_cast<unsigned char>(c) >= 0x80;
+    if (beyond_ascii && !sound) {
+      out += kReplacement;
+    } else if (beyond_ascii || is_plain(c)) {
       out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      std::array<char, 8> escaped{};
-      std::snprintf(escaped.data(), escaped.size(), "\\u%04x", static_cast<unsigned>(c));
-      out += escaped.data();
     } else {
-      out += c;
+      append_escaped(out, c);
     }
   }
   out += '"';

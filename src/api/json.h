@@ -60,7 +60,8 @@ class Fields {
   std::optional<Error> wrong_;
 };
 
-// Builds one object. Values are escaped; raw() takes JSON as it is.
+// Builds one object. Values are escaped, and what is not UTF-8 is made so: a program may label what
+// it stores with any bytes. raw() takes JSON as it is.
 class JsonObject {
  public:
   JsonObject& text(std::string_view name, std::string_view value);

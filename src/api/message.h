@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "once/plan.h"
+#include "once/write.h"
 
 namespace once::api {
 
@@ -48,7 +49,12 @@ struct Response {
   std::string body;
 };
 
-// Ready, or still to be run by a driver.
-using Answer = std::variant<Response, Plan<Response>>;
+// Ready, or still to be run by a driver, which is to give up after `patience`: what is sent again
+// and again must not be on its way for longer than kAttemptLife.
+struct Answer : std::variant<Response, Plan<Response>> {
+  using variant::variant;
+
+  Duration patience = kAttemptLife;
+};
 
 }  // namespace once::api

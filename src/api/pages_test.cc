@@ -36,6 +36,22 @@ TEST_F(ApiPages, ProbesMayAddToTheQuery) {
   EXPECT_EQ(get("/readyz?probe=7").status, 200);
 }
 
+TEST_F(ApiPages, WhatIsNotUtf8IsRefusedInUtf8) {
+  for (const char* target : {"/v1/hot?%ff=1", "/v1/hot?x=%ff", "/v1/hot?\xff", "/v1/docs/%ff"}) {
+    expect_problem(get(target), 400, "invalid");
+  }
+  expect_problem(call("\xff", "/v1/hot"), 405, "invalid");
+  expect_problem(call("GET", "/v1/hot", "", {{"Once-Namespace", "\xff"}}), 400, "invalid");
+}
+
+TEST_F(ApiPages, WhatAProgramStoredUnderAnyLabelIsShownInUtf8) {
+  Claims claims(*store_, "default", clock_, entropy_);
+  ASSERT_TRUE(claims.take("c", {.owner = "m\xff\x80"}));
+  EXPECT_EQ(field(get("/v1/claims/c"), "owner"), "m\xef\xbf\xbd\xef\xbf\xbd");
+  const Response busy = post("/v1/claims/c", "{}");
+  expect_problem(busy, 409, "busy");
+}
+
 TEST_F(ApiPages, TheContractIsServedAsItWasBuilt) {
   const Response contract = get("/openapi.yaml");
   EXPECT_EQ(contract.headers.find("Content-Type"), "application/yaml");

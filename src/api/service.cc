@@ -1,7 +1,6 @@
 #include "api/service.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "api/call.h"
 #include "api/text.h"
@@ -10,37 +9,27 @@
 namespace once::api {
 namespace {
 
-struct Target {
-  std::vector<std::string> segments;  // Still percent-encoded.
-  std::string_view query;
-};
-
-Target split(std::string_view target) {
-  Target out;
-  const std::size_t question = target.find('?');
-  if (question != std::string_view::npos) out.query = target.substr(question + 1);
-  std::string_view path = target.substr(0, question);
-  if (path.starts_with('/')) path.remove_prefix(1);
-  while (true) {
-    const std::size_t slash = path.find('/');
-    out.segments.emplace_back(path.substr(0, slash));
-    if (slash == std::string_view::npos) return out;
-    path.remove_prefix(slash + 1);
-  }
+// Takes the next segment from the front of a path.
+std::string_view next_segment(std::string_view& path) {
+  path.remove_prefix(1);  // The slash.
+  const std::string_view segment = path.substr(0, path.find('/'));
+  path.remove_prefix(segment.size());
+  return segment;
 }
 
-// Whether the segments are those of the route; then `name` is what its {} stands for.
-bool matches(const Route& route, const std::vector<std::string>& segments, std::string& name) {
-  const Target pattern = split(route.path);
-  if (pattern.segments.size() != segments.size()) return false;
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    if (pattern.segments[i] == "{}") {
-      name = segments[i];
-    } else if (pattern.segments[i] != segments[i]) {
+// Whether the path is one of the route; then `name` is what its {} stands for, still
+// percent-encoded. Nothing is copied: every request passes by most routes.
+bool matches(std::string_view pattern, std::string_view path, std::string_view& name) {
+  while (!pattern.empty() && !path.empty()) {
+    const std::string_view wanted = next_segment(pattern);
+    const std::string_view segment = next_segment(path);
+    if (wanted == "{}") {
+      name = segment;
+    } else if (wanted != segment) {
       return false;
     }
   }
-  return true;
+  return pattern.empty() && path.empty();
 }
 
 Result<void> take_query(std::string_view query, Call& call) {
@@ -55,6 +44,9 @@ Result<void> take_query(std::string_view query, Call& call) {
     const auto name = decode_percent(pair.substr(0, equals));
     auto value = decode_percent(raw);
     if (!name || !value) return failure(ErrorCode::invalid, "the query is badly percent-encoded");
+    if (!is_utf8(*name) || !is_utf8(*value)) {
+      return failure(ErrorCode::invalid, "the query is not UTF-8");
+    }
     if (!call.query.emplace(*name, std::move(*value)).second) {
       return failure(ErrorCode::invalid, *name + " is twice in the query");
     }
@@ -62,7 +54,7 @@ Result<void> take_query(std::string_view query, Call& call) {
   return {};
 }
 
-Result<void> take_name(const std::string& raw, Call& call) {
+Result<void> take_name(std::string_view raw, Call& call) {
   const auto name = decode_percent(raw);
   if (!name) return failure(ErrorCode::invalid, "the path is badly percent-encoded");
   call.name = *name;
@@ -88,7 +80,7 @@ Result<void> take_namespace(const Request& request, Call& call) {
 
 struct Found {
   const Route* route = nullptr;  // Null: none for this method.
-  std::string name;
+  std::string_view name;
   std::string allowed;  // The methods that this path has; empty if there is no such path.
 };
 
@@ -98,17 +90,17 @@ void allow(std::string& allowed, std::string_view method) {
   allowed += method;
 }
 
-Found find_route(const std::string& method, const std::vector<std::string>& segments) {
+Found find_route(const std::string& method, std::string_view path) {
   Found found;
   for (const Route& route : routes()) {
-    std::string name;
-    if (!matches(route, segments, name)) continue;
+    std::string_view name;
+    if (!matches(route.path, path, name)) continue;
     allow(found.allowed, route.method);
     if (route.method == "GET") allow(found.allowed, "HEAD");
     const bool head = method == "HEAD" && route.method == "GET";
     if (found.route == nullptr && (route.method == method || head)) {
       found.route = &route;
-      found.name = std::move(name);
+      found.name = name;
     }
   }
   return found;
@@ -200,8 +192,11 @@ HotSpot Call::hot_spot(std::string_view kind) const {
 }
 
 std::expected<Resolved, Response> resolve(Service& service, const Request& request) {
-  const Target target = split(request.target);
-  const Found found = find_route(request.method, target.segments);
+  const std::string_view target = request.target;
+  const std::size_t question = target.find('?');
+  const std::string_view path = target.substr(0, question);
+  const bool absolute = path.starts_with('/');
+  const Found found = absolute ? find_route(request.method, path) : Found{};
   if (found.route == nullptr) return std::unexpected(no_route(found, request.method));
   Call call{service, request, "", "", {}};
   Result<void> ok = check_headers(request.headers);
@@ -212,7 +207,9 @@ std::expected<Resolved, Response> resolve(Service& service, const Request& reque
   }
   const bool named = found.route->path.find("{}") != std::string_view::npos;
   if (ok && named) ok = take_name(found.name, call);
-  if (ok) ok = take_query(target.query, call);
+  if (ok) {
+    ok = take_query(question == std::string_view::npos ? "" : target.substr(question + 1), call);
+  }
   if (!ok) return std::unexpected(problem(ok.error()));
   return Resolved{found.route, std::move(call)};
 }

@@ -43,7 +43,7 @@ class Service {
   tokens::Table tokens_;
 };
 
-// The longest that the plan of a request may take, what it waits for included.
+// The longest that a request may wait for a claim, and that any may take.
 inline constexpr Duration kMaxWait = std::chrono::minutes(5);
 inline constexpr Duration kRequestPatience = kMaxWait + kAttemptLife;
 

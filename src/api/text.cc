@@ -1,14 +1,18 @@
 #include "api/text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdio>
+#include <cstdlib>
 #include <memory>
 
 namespace once::api {
 namespace {
 
 constexpr Duration kLongest = std::chrono::years(10);
+
+// Which a year of four digits and an offset from UTC may reach, and no answer could show.
+constexpr Time kYear10000 = std::chrono::sys_days(std::chrono::year(10'000) / 1 / 1);
 
 std::optional<Duration> unit_of(std::string_view name) {
   if (name == "ms") return Duration(1);
@@ -116,6 +120,16 @@ std::optional<Duration> offset_in(Scanner& in) {
   return west ? -offset : offset;
 }
 
+// Every answer about a claim has a time in it, and printf is slow.
+void append_digits(std::string& out, int value, std::size_t count) {
+  std::array<char, 12> text{};
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), std::abs(value));
+  const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.data()));
+  if (value < 0) out += '-';
+  if (digits.size() < count) out.append(count - digits.size(), '0');
+  out += digits;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
@@ -137,15 +151,20 @@ std::optional<Duration> parse_duration(std::string_view text) {
 }
 
 std::string format_time(Time time) {
+  time = std::min(time, kYear10000 - Duration(1));
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss clock(time - day);
-  std::array<char, 40> text{};
-  const int length = std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
-                                   int(date.year()), unsigned(date.month()), unsigned(date.day()),
-                                   int(clock.hours().count()), int(clock.minutes().count()),
-                                   int(clock.seconds().count()), int(clock.subseconds().count()));
-  return {text.data(), static_cast<std::size_t>(length)};
+  std::string text;
+  text.reserve(24);
+  append_digits(text, int(date.year()), 4);
+  append_digits(text += '-', static_cast<int>(unsigned(date.month())), 2);
+  append_digits(text += '-', static_cast<int>(unsigned(date.day())), 2);
+  append_digits(text += 'T', static_cast<int>(clock.hours().count()), 2);
+  append_digits(text += ':', static_cast<int>(clock.minutes().count()), 2);
+  append_digits(text += ':', static_cast<int>(clock.seconds().count()), 2);
+  append_digits(text += '.', static_cast<int>(clock.subseconds().count()), 3);
+  return text += 'Z';
 }
 
 std::optional<Time> parse_time(std::string_view text) {
@@ -156,7 +175,7 @@ std::optional<Time> parse_time(std::string_view text) {
   const auto offset = offset_in(in);
   if (!date || !time_of_day || !offset || !in.at_end()) return std::nullopt;
   const Time time = Time(*date) + *time_of_day - *offset;
-  if (time < Time()) return std::nullopt;
+  if (time < Time() || time >= kYear10000) return std::nullopt;
   return time;
 }
 

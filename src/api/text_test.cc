@@ -32,11 +32,16 @@ TEST(ApiText, TimesAreUtcToTheMillisecond) {
   }
 }
 
+TEST(ApiText, TheEndOfTimeIsShownAsTheLastThatHasFourDigits) {
+  EXPECT_EQ(format_time(kNever), "9999-12-31T23:59:59.999Z");
+  EXPECT_EQ(format_time(*parse_time("9999-12-31T23:59:59.999Z")), "9999-12-31T23:59:59.999Z");
+}
+
 TEST(ApiText, WhatIsNoTimeIsNothing) {
   for (const char* text :
        {"", "2026-11-15", "2026-11-15T09:30:00", "2026-02-30T09:30:00Z", "2026-11-15T24:30:00Z",
         "2026-11-15T09:60:00Z", "1969-12-31T23:59:59Z", "2026-11-15T09:30:00.Z",
-        "2026-11-15T09:30:00Zx", "2026-1-15T09:30:00Z"}) {
+        "2026-11-15T09:30:00Zx", "2026-1-15T09:30:00Z", "9999-12-31T23:59:59.999-23:59"}) {
     EXPECT_EQ(parse_time(text), std::nullopt) << text;
   }
 }

@@ -151,7 +151,7 @@ TEST_F(RoundsTest, H18_AChangeThatWouldBeTooLargeHarmsNobodyElse) {
   admit(make(appending("c")), answers);
   run_until_idle();
   EXPECT_EQ(memory_->get(kHot)->value().value, Value(Bytes("ac")));
-  EXPECT_EQ(answers[1]->error().code, ErrorCode::invalid);
+  EXPECT_EQ(answers[1]->error().code, ErrorCode::too_large);
 }
 
 TEST_F(RoundsTest, H18_AnAddedWriteThatIsInvalidHarmsNobodyElse) {
@@ -164,6 +164,19 @@ TEST_F(RoundsTest, H18_AnAddedWriteThatIsInvalidHarmsNobodyElse) {
   run_until_idle();
   EXPECT_EQ(memory_->get(kHot)->value().value, Value(Bytes("ac")));
   EXPECT_EQ(answers[1]->error().code, ErrorCode::invalid);
+}
+
+TEST_F(RoundsTest, H18_AnAddedWriteThatIsTooLargeHarmsNobodyElse) {
+  std::deque<std::optional<Result<ChangeOutcome>>> answers;
+  admit(make(appending("a")), answers);
+  Change bad = appending("b");
+  const Bytes large(memory_->limits().value_bytes + 1, 'x');
+  bad.also.push_back(put({{"hot", "large"}, 0}, large, anything()));
+  admit(make(std::move(bad)), answers);
+  admit(make(appending("c")), answers);
+  run_until_idle();
+  EXPECT_EQ(memory_->get(kHot)->value().value, Value(Bytes("ac")));
+  EXPECT_EQ(answers[1]->error().code, ErrorCode::too_large);
 }
 
 TEST_F(RoundsTest, H18_AnUnknownOutcomeReachesAll) {

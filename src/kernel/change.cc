@@ -96,8 +96,8 @@ class Group {
     if (auto* replace = std::get_if<Replace>(&*edit)) {
       const Bytes* bytes = std::get_if<Bytes>(&replace->value);
       if (bytes != nullptr && bytes->size() > limits_.value_bytes) {
-        return failure(ErrorCode::invalid, "value would be longer than " +
-                                               std::to_string(limits_.value_bytes) + " bytes");
+        return failure(ErrorCode::too_large, "value would be longer than " +
+                                                 std::to_string(limits_.value_bytes) + " bytes");
       }
       after_ = Item{std::move(replace->value), version_, replace->expiry};
     } else {
@@ -126,7 +126,8 @@ class Group {
 
 // Whether the request itself was at fault, so that one member may have spoiled it for the rest.
 bool at_fault(ErrorCode code) {
-  return code == ErrorCode::invalid || code == ErrorCode::unsupported;
+  return code == ErrorCode::invalid || code == ErrorCode::too_large ||
+         code == ErrorCode::unsupported;
 }
 
 Plan<std::monostate> perform_each(std::vector<ChangeStep*> members) {

@@ -71,6 +71,10 @@ TEST_F(EffectsTest, AFailingDocumentLeavesEverythingElseUndone) {
 }
 
 TEST_F(EffectsTest, AnEtagThatWasNeverGivenOutIsADocumentThatFails) {
+  Request absent;
+  absent.effects.put("none", text("two"), documents::IfMatch{"no-etag"});
+  EXPECT_EQ(refused(absent).part, Part::document);
+  EXPECT_FALSE(exists("none"));
   ASSERT_TRUE(documents_.put("receipt", text("one"), documents::IfAbsent{}));
   Request request;
   request.effects.put("receipt", text("two"), documents::IfMatch{"no-etag"});

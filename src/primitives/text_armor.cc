@@ -11,15 +11,15 @@ constexpr std::string_view kAlphabet =
 }  // namespace
 
 std::string armored(std::string_view bytes) {
-  std::string text;
-  text.reserve(bytes.size() * 4 / 3 + 2);
+  std::string text((bytes.size() * 4 + 2) / 3, '\0');
   std::uint32_t held = 0;
   int bits = 0;
+  auto out = text.begin();
   for (const char c : bytes) {
     held = held << 8 | static_cast<std::uint8_t>(c);
-    for (bits += 8; bits >= 6; bits -= 6) text += kAlphabet[held >> (bits - 6) & 63];
+    for (bits += 8; bits >= 6; bits -= 6) *out++ = kAlphabet[held >> (bits - 6) & 63];
   }
-  if (bits > 0) text += kAlphabet[held << (6 - bits) & 63];
+  if (bits > 0) *out = kAlphabet[held << (6 - bits) & 63];
   return text;
 }
 

@@ -17,7 +17,10 @@ IoThread::IoThread() : work_(context_.get_executor()), timer_(context_) {
   thread_ = std::thread([this] { context_.run(); });
 }
 
-IoThread::~IoThread() {
+IoThread::~IoThread() { stop(); }
+
+void IoThread::stop() {
+  if (!thread_.joinable()) return;
   boost::asio::post(context_, [this] {
     timer_.cancel();
     for (const auto& [raw, session] : std::exchange(sessions_, {})) session->abort();

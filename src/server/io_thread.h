@@ -19,7 +19,10 @@ class Session;
 class IoThread {
  public:
   IoThread();
-  ~IoThread();  // Ends every connection.
+  ~IoThread();
+
+  // Ends every connection and the thread. What is to be run later from now on is not.
+  void stop();
 
   boost::asio::io_context& context() { return context_; }
 

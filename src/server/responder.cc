@@ -11,13 +11,14 @@ std::optional<api::Response> Responder::respond(const api::Request& request, Don
                                                     request.target.starts_with("/v1/commit"));
   api::Answer answer = service_.respond(request);
   if (auto* ready = std::get_if<api::Response>(&answer)) return std::move(*ready);
+  const Duration patience = answer.patience;
   const Result<void> started = driver_.start<api::Response>(
       std::get<Plan<api::Response>>(std::move(answer)),
       [this, appends, later = std::move(later)](Result<api::Response> response) mutable {
         if (appends && response && response->status < 300) hub_.hint_all();
         later(response ? std::move(*response) : api::Service::failed(response.error()));
       },
-      api::kRequestPatience);
+      patience);
   if (started) return std::nullopt;
   return api::problem(api::Code::overloaded, started.error().message);
 }

@@ -26,6 +26,7 @@ sigset_t hold_signals() {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   (void)signal(SIGPIPE, SIG_IGN);
+  (void)signal(SIGXFSZ, SIG_IGN);  // A file that may not grow is a write that failed.
   return signals;
 }
 
@@ -61,10 +62,15 @@ void refresh_tokens(BatchingDriver& driver, tokens::Table& table) {
   if (known) table.replace(std::move(*known));
 }
 
-// The hub reads through the driver, and the driver answers to the hub: reading ends first.
+// The server asks the driver and the hub, the hub reads through the driver, and the driver answers
+// to both: asking ends first, then the driver, then those it answers to.
 struct Stopping {
+  std::optional<Server>& server;
   FollowHub& hub;
-  ~Stopping() { hub.stop(); }
+  ~Stopping() {
+    if (server) server->stop();
+    hub.stop();
+  }
 };
 
 void wait_for(const sigset_t& signals) {
@@ -88,17 +94,19 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   if (!known) return std::unexpected(std::move(known.error()));
   service.tokens().replace(std::move(*known));
   if (Result<void> ok = check_listen(options, service.tokens()); !ok) return ok;
-  std::optional<FollowHub> hub;  // Outlives the driver, whose last pages come here.
+  std::optional<Server> server;  // All three outlive the driver, whose last answers come here.
+  std::optional<Responder> responder;
+  std::optional<FollowHub> hub;
   BatchingDriver driver(**store);
   hub.emplace(driver, system_clock());
-  const Stopping stop{*hub};
+  const Stopping stop{server, *hub};
   const Periodic refreshing(system_clock(), kTokensEvery, [&] {
     refresh_tokens(driver, service.tokens());
     return false;
   });
-  Responder responder(service, driver, *hub);
-  Server server(options.settings, responder);
-  const Result<std::string> url = server.listen(options.listen);
+  responder.emplace(service, driver, *hub);
+  server.emplace(options.settings, *responder);
+  const Result<std::string> url = server->listen(options.listen);
   if (!url) return std::unexpected(url.error());
   std::optional<AddressFile> file;
   if (const auto directory = directory_of(options.store)) {
@@ -108,7 +116,7 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   }
   ready("once: serving " + *url + " on " + (*store)->describe());
   wait_for(signals);
-  server.drain(kDrain);
+  server->drain(kDrain);
   return {};
 }
 

@@ -58,9 +58,11 @@ class Server::Impl {
     acceptor_.emplace(threads_[0]->context());
   }
 
-  ~Impl() {
+  ~Impl() { stop(); }
+
+  void stop() {
     stop_accepting();
-    threads_.clear();
+    for (const auto& thread : threads_) thread->stop();
   }
 
   Result<std::string> listen(const std::string& address) {
@@ -163,6 +165,7 @@ Server::Server(Settings settings, Responder& responder, Clock& clock)
 Server::~Server() = default;
 
 Result<std::string> Server::listen(const std::string& address) { return impl_->listen(address); }
+void Server::stop() { impl_->stop(); }
 void Server::drain(Duration patience) { impl_->drain(patience); }
 std::size_t Server::connections() const { return impl_->connections(); }
 

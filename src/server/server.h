@@ -13,7 +13,7 @@ class Server {
  public:
   // `responder` and `clock` must outlive it.
   Server(Settings settings, Responder& responder, Clock& clock = system_clock());
-  ~Server();  // Ends every connection at once.
+  ~Server();
 
   // Serves from now on. `address` is host:port; port 0 chooses one. Answers the URL.
   Result<std::string> listen(const std::string& address);
@@ -21,6 +21,10 @@ class Server {
   // Takes no further connection or request, and waits until all that is owed is answered, but no
   // longer than `patience`.
   void drain(Duration patience);
+
+  // Ends every connection at once. Answers that are still under way go nowhere: whoever gives them
+  // must end before the server is destroyed.
+  void stop();
 
   std::size_t connections() const;
 

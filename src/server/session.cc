@@ -23,6 +23,7 @@ using boost::system::error_code;
 using Instant = std::chrono::steady_clock::time_point;
 
 constexpr std::size_t kReadBytes = 16U << 10;
+constexpr std::size_t kAnswerBytes = 64U << 10;  // What an answer that may be long is taken for.
 constexpr auto kHeartbeat = std::chrono::seconds(15);
 constexpr std::string_view kHeartbeatText = ":\n\n";
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -70,6 +71,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   void end_if_late(Instant now) override {
     if (follower_ && !writing_ && now - written_since_ >= kHeartbeat) return send(kHeartbeatText);
     if (now < deadline()) return;
+    if (writing_) forget_unsent();
     if (writing_ || !in_request() || refused_) return abort();
     refuse(api::Problem(api::Code::invalid, "the request took too long to arrive")
                .status(408)
@@ -85,13 +87,20 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     Framing framing;
     bool ready = false;
     std::string bytes;
+    std::size_t held = 0;  // About how many bytes it takes until it is ready.
   };
+
+  // The system would go on offering it to a peer that takes nothing.
+  void forget_unsent() {
+    error_code ignored;
+    socket_.set_option(asio::socket_base::linger(true, 0), ignored);
+  }
 
   // What is being worked on has bounds of its own.
   Instant deadline() const {
     if (writing_) return written_since_ + shared_.settings.send;
     if (follower_) return Instant::max();
-    if (in_request()) return request_since_ + shared_.settings.receive;
+    if (in_request() && !is_full()) return request_since_ + shared_.settings.receive;
     return owed_.empty() ? idle_since_ + shared_.settings.idle : Instant::max();
   }
 
@@ -105,10 +114,14 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     continued_ = false;
   }
 
+  // So much is owed or unsent that no further request is taken. One is, whatever its size.
+  bool is_full() const {
+    return owed_.size() >= shared_.settings.max_pipelined ||
+           held_ + unsent_ >= shared_.settings.max_output_bytes;
+  }
+
   bool may_read() const {
-    return !reading_ && (!refused_ || follower_) && !ended_ && socket_.is_open() &&
-           owed_.size() < shared_.settings.max_pipelined &&
-           unsent_ < shared_.settings.max_output_bytes;
+    return !reading_ && (!refused_ || follower_) && !ended_ && socket_.is_open() && !is_full();
   }
 
   void read() {
@@ -139,7 +152,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
 
   // Every whole request that is there.
   void take_requests() {
-    while (in_.size() > 0 && !refused_ && owed_.size() < shared_.settings.max_pipelined) {
+    while (in_.size() > 0 && !refused_ && !is_full()) {
       error_code error;
       in_.consume(parser_->put(in_.data(), error));
       if (error == http::error::need_more) break;
@@ -178,7 +191,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   }
 
   Owed& owe(Framing framing) {
-    owed_.push_back({++last_id_, framing, false, ""});
+    owed_.push_back({++last_id_, framing, false, "", 0});
     return owed_.back();
   }
 
@@ -191,7 +204,16 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     const Framing framing{.head = message.method() == http::verb::head,
                           .keep_alive = keep_alive,
                           .http_1_0 = message.version() == 10};
-    answer(to_api(std::move(message)), owe(framing).id);
+    Owed& owed = owe(framing);
+    owed.held = size_of(message);
+    held_ += owed.held;
+    answer(to_api(std::move(message)), owed.id);
+  }
+
+  // What answers with a small one, but for the result of a claim, is a POST.
+  static std::size_t size_of(const http::request<http::string_body>& message) {
+    const bool small = message.method() == http::verb::post;
+    return message.body().size() + (small ? 0 : kAnswerBytes);
   }
 
   static api::Request to_api(http::request<http::string_body> message) {
@@ -223,7 +245,10 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   // be fed again: a slow peer holds up nobody else.
   void start_following(std::uint64_t id, const api::Following& what) {
     refused_ = true;
-    std::erase_if(owed_, [id](const Owed& owed) { return owed.id == id; });
+    std::erase_if(owed_, [&](const Owed& owed) {
+      if (owed.id == id) held_ -= owed.held;
+      return owed.id == id;
+    });
     send(encode_stream_head("text/event-stream", shared_.clock.now()));
     follower_ = shared_.responder.hub().follow(what.name_space, what.stream, what.from,
                                                [self = weak_from_this(), this](Chunk chunk) {
@@ -249,6 +274,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
       if (owed.id != id) continue;
       owed.bytes = encode(response, owed.framing, shared_.clock.now());
       owed.ready = true;
+      held_ -= std::exchange(owed.held, 0);
       unsent_ += owed.bytes.size();
     }
   }
@@ -282,6 +308,8 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
 
   void on_written(const error_code& error) {
     if (!socket_.is_open()) return;
+    // The peer is not to blame for what was not read while too much was owed.
+    if (is_full()) request_since_ = std::chrono::steady_clock::now();
     unsent_ -= std::min(unsent_, out_.size());
     const bool done = owed_.empty() && (ended_ || (finishing_ && !in_request()));
     if (error || closing_ || done) return abort();
@@ -302,6 +330,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   std::deque<Owed> owed_;  // In the order of the requests.
   std::string out_;        // Being sent.
   std::size_t unsent_ = 0;
+  std::size_t held_ = 0;
   std::uint64_t last_id_ = 0;
   std::optional<FollowHub::FollowerId> follower_;
   bool fed_ = false;  // And has not asked for more yet.

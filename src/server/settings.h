@@ -12,10 +12,10 @@ struct Settings {
   std::size_t max_connections = 10'000;
   std::size_t max_header_bytes = 16U << 10;
   std::size_t max_body_bytes = 1U << 20;
-  std::size_t max_document_bytes = 1U << 20;    // Of a body that is a document.
-  std::size_t max_pipelined = 128;              // Requests of a connection that wait for an answer.
-  std::size_t max_output_bytes = 1U << 20;      // Unsent, before a connection is read no further.
-  Duration idle = std::chrono::seconds(75);     // A connection without a request.
+  std::size_t max_document_bytes = 1U << 20;  // Of a body that is a document.
+  std::size_t max_pipelined = 128;            // Requests of a connection that wait for an answer.
+  std::size_t max_output_bytes = 1U << 20;    // Asked for and unsent, before it is read no further.
+  Duration idle = std::chrono::seconds(75);   // A connection without a request.
   Duration receive = std::chrono::seconds(30);  // From a request's first byte to its last.
   Duration send = std::chrono::seconds(30);     // For the peer to take what is ready.
 };

@@ -147,5 +147,17 @@ TEST_F(Connections, TermFinishesWhatIsOwedAndExitsWithZero) {
   EXPECT_FALSE(connect().connected());
 }
 
+TEST_F(Connections, TermDoesNotWaitForWhatTakesLonger) {
+  RawHttp holder = connect();
+  ASSERT_EQ(holder.call("POST", "/v1/claims/a", R"({"lease":"5m"})")->status, 201);
+  RawHttp waiter = connect();
+  waiter.send(
+      "GET /healthz HTTP/1.1\r\n\r\n"
+      "POST /v1/claims/a HTTP/1.1\r\nContent-Length: 13\r\n\r\n{\"wait\":\"5m\"}");
+  EXPECT_EQ(waiter.receive()->status, 200);
+  EXPECT_EQ(server_.terminate(), 0);
+  EXPECT_TRUE(waiter.ended());
+}
+
 }  // namespace
 }  // namespace once::testing

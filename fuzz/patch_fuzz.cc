@@ -1,0 +1,62 @@
+// Patches of both kinds. The first line is a document, the rest a patch.
+#include "api/json_value.h"
+#include "api/patch.h"
+#include "fuzz/record_laws.h"
+
+namespace once::fuzz {
+namespace {
+
+using api::JsonValue;
+
+// What comes out is a document like any other.
+JsonValue parsed(const std::string& document) {
+  Result<JsonValue> value = api::parse_value(document);
+  require(value.has_value());
+  return std::move(*value);
+}
+
+void require_refusal(const Error& error) {
+  require(error.code == ErrorCode::invalid || error.code == ErrorCode::too_large);
+  require(!error.message.empty());
+}
+
+// Pure, and applied twice it is as if it were applied once.
+void check_merge(const std::string& document, std::string_view text) {
+  const Result<api::Patch> patch = api::merge_patch(text);
+  if (!patch) return require_refusal(patch.error());
+  const Result<std::string> once = (*patch)(document);
+  if (!once) return require_refusal(once.error());
+  require((*patch)(document) == *once);
+  require((*patch)(*once) == *once);
+  JsonValue other = parsed(document);
+  other.merge_patch(parsed(std::string(text)));
+  require(api::same_value(parsed(*once), other));
+}
+
+// Another implementation takes what ours does, and comes to the same.
+void check_operations(const std::string& document, std::string_view text) {
+  const Result<api::Patch> patch = api::json_patch(text);
+  if (!patch) return require_refusal(patch.error());
+  const Result<std::string> changed = (*patch)(document);
+  if (!changed) return require_refusal(changed.error());
+  require((*patch)(document) == *changed);
+  const JsonValue result = parsed(*changed);
+  require(api::extent_of(result).depth <= 100);
+  require(api::same_value(result, parsed(document).patch(parsed(std::string(text)))));
+  const std::string test = R"([{"op":"test","path":"","value":)" + *changed + "}]";
+  const Result<api::Patch> same = api::json_patch(test);
+  if (same) require((*same)(*changed).has_value());  // Unless the patch nests too deep.
+}
+
+}  // namespace
+}  // namespace once::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string document(text.substr(0, end));
+  const std::string_view patch = text.substr(std::min(end + 1, text.size()));
+  once::fuzz::check_merge(document, patch);
+  once::fuzz::check_operations(document, patch);
+  return 0;
+}
