@@ -16,8 +16,9 @@ class InProcess {
   api::Response call(const api::Request& request) {
     api::Answer answer = service_.respond(request);
     if (auto* ready = std::get_if<api::Response>(&answer)) return std::move(*ready);
+    const Duration patience = answer.patience;
     Result<api::Response> ran =
-        driver_.run(std::get<Plan<api::Response>>(std::move(answer)), api::kRequestPatience);
+        driver_.run(std::get<Plan<api::Response>>(std::move(answer)), patience);
     return ran ? std::move(*ran) : api::Service::failed(ran.error());
   }
 
