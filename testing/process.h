@@ -25,6 +25,7 @@ class Process {
   void start(Plan<T> plan, std::type_identity_t<std::function<void(Result<T>)>> done) {
     auto task = std::make_unique<detail::PlanTask<T>>(store_, entropy_, std::move(plan), done);
     task->deadline = later(clock_.now(), kAttemptLife);
+    detail::Rounds::begin(*task);
     rounds_.admit(std::move(task));
   }
 

@@ -64,6 +64,10 @@ class PlanTask final : public Task {
 struct BatchingOptions {
   std::size_t max_plans = 10'000;           // Under way and waiting; more are refused.
   std::size_t max_changes_per_key = 1'024;  // Waiting on one key; more are refused.
+
+  // Whether a round that follows a long one waits a moment for those who were just answered: for
+  // threads, which are back at once. Clients beyond a network are not.
+  bool gathers = true;
 };
 
 class BatchingDriver {

@@ -14,6 +14,7 @@ class BatchingDriver::Worker {
  public:
   Worker(Store& store, const BatchingOptions& options, Clock& clock, Entropy& entropy)
       : max_plans_(options.max_plans),
+        gathers_(options.gathers),
         clock_(clock),
         rounds_(store, clock, entropy, options.max_changes_per_key),
         thread_([this] { work(); }) {}
@@ -29,6 +30,7 @@ class BatchingDriver::Worker {
 
   Result<void> submit(std::unique_ptr<detail::Task> task, Duration patience) {
     task->deadline = later(clock_.now(), patience);
+    detail::Rounds::begin(*task);
     bool enough = false;
     {
       const Lock lock(mutex_);
@@ -76,7 +78,7 @@ class BatchingDriver::Worker {
 
   void gather(Lock& lock) ONCE_REQUIRES(mutex_) {
     const std::size_t wanted = gathering_.wanted(inbox_.size());
-    if (wanted <= inbox_.size()) return;
+    if (!gathers_ || wanted <= inbox_.size()) return;
     wanted_ = wanted;
     const Steady::time_point end = Steady::now() + gathering_.patience();
     while (inbox_.size() < wanted_ && !stopping_) {
@@ -93,6 +95,7 @@ class BatchingDriver::Worker {
 
   // Constant after construction.
   const std::size_t max_plans_;
+  const bool gathers_;
 
   // Self-synchronised.
   Clock& clock_;

@@ -27,20 +27,23 @@ class Gathering {
 
   Length patience() const { return patience_; }
 
-  // Where those who were answered do not come back, waiting for them is left off for a while.
+  // So many came. Where some of those who were answered did not come back in time, waiting for them
+  // is left off for a while, and for longer each time it was in vain.
   void gathered(std::size_t came) {
-    if (came * 2 < ended_) skip_ = kSkipped;
+    vain_ = came < ended_ ? std::min(vain_ * 2, kMostSkipped) : 1;
+    skip_ = came < ended_ ? vain_ : 0;
   }
 
  private:
   static constexpr Length kShortest = std::chrono::microseconds(50);
   static constexpr Length kLongest = std::chrono::milliseconds(1);
   static constexpr int kShare = 4;
-  static constexpr int kSkipped = 32;
+  static constexpr int kMostSkipped = 256;
 
   std::size_t ended_ = 0;
   Length patience_{};
-  int skip_ = 0;
+  int vain_ = 1;
+  int skip_ = 0;  // Rounds that are not to wait.
 };
 
 }  // namespace once::detail

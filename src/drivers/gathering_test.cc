@@ -29,23 +29,32 @@ TEST(Gathering, NeverWaitsForLong) {
   EXPECT_EQ(gathering.patience(), milliseconds(1));
 }
 
-TEST(Gathering, IsLeftOffForAWhileWhereNobodyComesBack) {
-  Gathering gathering;
-  gathering.round_took(microseconds(400), 10);
-  gathering.gathered(4);
-  int skipped = 0;
-  for (; gathering.wanted(1) == 1 && skipped < 1'000; ++skipped) {
+int rounds_left_off(Gathering& gathering) {
+  int rounds = 0;
+  for (; gathering.wanted(1) == 1 && rounds < 1'000; ++rounds) {
     gathering.round_took(microseconds(400), 10);
   }
-  EXPECT_EQ(skipped, 32);
+  return rounds;
 }
 
-TEST(Gathering, GoesOnWhileMostComeBack) {
+TEST(Gathering, IsLeftOffForLongerEachTimeThatItWasInVain) {
   Gathering gathering;
   gathering.round_took(microseconds(400), 10);
-  gathering.gathered(5);
+  for (const int rounds : {2, 4, 8, 16, 32, 64, 128, 256, 256}) {
+    gathering.gathered(9);
+    EXPECT_EQ(rounds_left_off(gathering), rounds);
+  }
+}
+
+TEST(Gathering, GoesOnWhileAllComeBack) {
+  Gathering gathering;
   gathering.round_took(microseconds(400), 10);
-  EXPECT_EQ(gathering.wanted(1), 10U);
+  gathering.gathered(9);
+  rounds_left_off(gathering);
+  gathering.gathered(10);
+  EXPECT_EQ(rounds_left_off(gathering), 0);
+  gathering.gathered(9);
+  EXPECT_EQ(rounds_left_off(gathering), 2);
 }
 
 }  // namespace

@@ -64,10 +64,16 @@ Rounds::Rounds(Store& store, Clock& clock, Entropy& entropy, std::size_t max_cha
       entropy_(entropy),
       lanes_(store.limits(), max_changes_per_key) {}
 
+void Rounds::begin(Task& task) {
+  task.combines = true;
+  go_on(task);
+}
+
 void Rounds::admit(std::unique_ptr<Task> task) {
   Task& added = *task;
-  added.combines = true;
   tasks_.emplace(&added, std::move(task));
+  if (added.leaf == nullptr) return end(added, std::nullopt);
+  if (end_if_late(added) || place(added)) return;
   settle(added);
 }
 

@@ -18,7 +18,11 @@ class Rounds {
  public:
   Rounds(Store& store, Clock& clock, Entropy& entropy, std::size_t max_changes_per_key);
 
-  // Takes a plan in and runs it to its first step.
+  // Runs a plan to its first step. Touches nothing else, so whoever submits it does this: the
+  // driver's thread is the narrow place.
+  static void begin(Task& task);
+
+  // Takes in a plan that was begun.
   void admit(std::unique_ptr<Task> task);
 
   // Performs every step that waits, and wakes whoever's pause is over.

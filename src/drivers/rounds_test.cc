@@ -25,6 +25,7 @@ class RoundsTest : public ::testing::Test {
     auto task = std::make_unique<PlanTask<T>>(*faulty_, entropy_, std::move(plan),
                                               [&answer](Result<T> given) { answer = given; });
     task->deadline = later(clock_.now(), patience);
+    detail::Rounds::begin(*task);
     rounds_.admit(std::move(task));
     return answer;
   }

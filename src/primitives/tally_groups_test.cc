@@ -22,6 +22,7 @@ class TallyGroupsTest : public ::testing::Test {
     auto task = std::make_unique<detail::PlanTask<TallyOutcome>>(
         *store_, entropy_, std::move(plan),
         [&answer](Result<TallyOutcome> given) { answer = std::move(given); });
+    detail::Rounds::begin(*task);
     rounds_.admit(std::move(task));
   }
 

@@ -97,7 +97,7 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   std::optional<Server> server;  // All three outlive the driver, whose last answers come here.
   std::optional<Responder> responder;
   std::optional<FollowHub> hub;
-  BatchingDriver driver(**store);
+  BatchingDriver driver(**store, {.gathers = false});
   hub.emplace(driver, system_clock());
   const Stopping stop{server, *hub};
   const Periodic refreshing(system_clock(), kTokensEvery, [&] {
