@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "api/notes.h"
 #include "once/plan.h"
 
 namespace once::api {
@@ -46,6 +47,7 @@ struct Response {
   int status = 200;
   Headers headers;  // Without those about framing: Content-Length, Connection, Date.
   std::string body;
+  Notes notes = {};
 };
 
 // Ready, or still to be run by a driver.
