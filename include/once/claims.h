@@ -43,6 +43,7 @@ struct Claimed {
 struct Busy {  // Another holder; come back later.
   std::string owner;
   Time lease_until;
+  Time claimed;
 };
 struct Done {  // Finished earlier, with this result or final failure.
   Bytes result;

@@ -60,6 +60,7 @@ struct Identity {
 struct Updated {
   std::optional<Document> document;
   bool replayed = false;
+  int conflicts = 0;  // How often another was faster.
 };
 struct PreconditionFailed {
   std::optional<std::string> etag;  // Of what stands there, if anything does.

@@ -20,6 +20,9 @@ namespace once {
 struct OpenOptions {
   // How long to wait for another process that has the directory of an embedded store open.
   Duration wait_for_turn = Duration::zero();
+
+  // How often an embedded store removes expired items by itself; zero leaves it to sweep().
+  Duration sweep_every = std::chrono::minutes(5);
 };
 
 // `invalid`: not an address, or an option that does not exist. `unsupported`: a store that this

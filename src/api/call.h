@@ -95,5 +95,6 @@ Answer show_page(Call& call);
 Answer show_health(Call& call);
 Answer show_readiness(Call& call);
 Answer show_openapi(Call& call);
+Answer show_metrics(Call& call);
 
 }  // namespace once::api

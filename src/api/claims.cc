@@ -31,13 +31,15 @@ Result<Taking> taking_of(Fields& fields) {
 }
 
 Response claimed_response(const Claimed& claimed) {
-  return json_response(201, JsonObject()
-                                .text("state", "claimed")
-                                .text("ticket", claimed.ticket.text)
-                                .integer("fence", claimed.fence)
-                                .integer("attempt", claimed.attempt)
-                                .time("lease_until", claimed.lease_until)
-                                .finish());
+  Response response = json_response(201, JsonObject()
+                                             .text("state", "claimed")
+                                             .text("ticket", claimed.ticket.text)
+                                             .integer("fence", claimed.fence)
+                                             .integer("attempt", claimed.attempt)
+                                             .time("lease_until", claimed.lease_until)
+                                             .finish());
+  if (claimed.attempt > 1) response.notes.outcome = Outcome::taken_over;
+  return response;
 }
 
 Response done_response(const Done& done) {
@@ -45,15 +47,26 @@ Response done_response(const Done& done) {
   body.text("state", done.failed ? "failed" : "done");
   body.raw(done.failed ? "failure" : "result", stored_as_json(done.result));
   body.time("completed_at", done.completed);
-  return replayed(json_response(200, body.finish()));
+  Response response = replayed(json_response(200, body.finish()));
+  response.notes.original = done.completed;
+  response.notes.duplicates = 1;
+  return response;
 }
 
 Response busy_response(const Busy& busy, Time now) {
-  return Problem(Code::busy, "another holder has this claim")
-      .text("owner", busy.owner)
-      .time("lease_until", busy.lease_until)
-      .retry_after(busy.lease_until - now)
-      .finish();
+  Response response = Problem(Code::busy, "another holder has this claim")
+                          .text("owner", busy.owner)
+                          .time("lease_until", busy.lease_until)
+                          .retry_after(busy.lease_until - now)
+                          .finish();
+  response.notes.original = busy.claimed;
+  return response;
+}
+
+Response unguarded_response() {
+  Response response = json_response(201, JsonObject().text("state", "unguarded").finish());
+  response.notes.outcome = Outcome::unguarded;
+  return response;
 }
 
 Response response_of(const ClaimOutcome& outcome, Time now) {
@@ -63,7 +76,7 @@ Response response_of(const ClaimOutcome& outcome, Time now) {
   if (std::holds_alternative<Mismatch>(outcome)) {
     return problem(Code::mismatch, "the claim was made with another payload");
   }
-  return json_response(201, JsonObject().text("state", "unguarded").finish());
+  return unguarded_response();
 }
 
 Plan<Response> taken(Key key, Taking taking, IfStoreDown policy, HotSpot spot) {
@@ -73,7 +86,10 @@ Plan<Response> taken(Key key, Taking taking, IfStoreDown policy, HotSpot spot) {
   if (!outcome) co_return std::unexpected(std::move(outcome.error()));
   const Time now = co_await store_now();
   if (std::holds_alternative<Busy>(*outcome)) spot.conflicted(now);
-  co_return response_of(*outcome, now);
+  Response response = response_of(*outcome, now);
+  response.notes.checked = 1;
+  response.notes.waited = taking.wait > Duration::zero();
+  co_return response;
 }
 
 Plan<Response> fenced(HotSpot spot) {
@@ -95,7 +111,9 @@ Plan<Response> settled(SettleOutcome outcome, std::string_view state, HotSpot sp
     co_return problem(Code::mismatch, "the claim has another outcome already");
   }
   Response response = json_response(200, JsonObject().text("state", state).finish());
-  co_return std::get<Settled>(outcome).replayed ? replayed(std::move(response)) : response;
+  if (std::get<Settled>(outcome).replayed) co_return replayed(std::move(response));
+  (state == "free" ? response.notes.removed : response.notes.marked) = 1;
+  co_return response;
 }
 
 Plan<Response> completed(Key key, Ticket ticket, Bytes result, HotSpot spot) {
@@ -140,8 +158,8 @@ Plan<Response> shown(Key key, std::string name) {
 }
 
 Plan<Response> forgotten(Key key) {
-  (void)co_await claims::forget(key);
-  co_return Response{204, {}, ""};
+  const bool found = co_await claims::forget(key);
+  co_return Response{204, {}, "", {.removed = found ? 1U : 0U}};
 }
 
 Plan<Response> listed(std::string name_space, std::optional<ClaimState::Kind> kind,
@@ -159,10 +177,21 @@ Plan<Response> listed(std::string name_space, std::optional<ClaimState::Kind> ki
   co_return json_response(200, body.finish());
 }
 
+void note_seen(Notes& notes, const std::vector<bool>& first, bool guarded) {
+  notes.checked = static_cast<std::uint32_t>(first.size());
+  if (!guarded) {
+    notes.outcome = Outcome::unguarded;
+    return;
+  }
+  notes.marked = static_cast<std::uint32_t>(std::ranges::count(first, true));
+  notes.duplicates = notes.checked - notes.marked;
+}
+
 Plan<Response> seen(std::vector<Key> keys, Duration ttl, std::string request, IfStoreDown policy) {
   const std::size_t count = keys.size();
   Result<std::vector<bool>> first =
       co_await attempt(claims::seen(std::move(keys), ttl, std::move(request)));
+  const bool guarded = first.has_value();
   first = claims::or_proceed(std::move(first), count, policy);
   if (!first) co_return std::unexpected(std::move(first.error()));
   std::string body = R"({"first":[)";
@@ -171,7 +200,9 @@ Plan<Response> seen(std::vector<Key> keys, Duration ttl, std::string request, If
     body += (*first)[i] ? "true" : "false";
   }
   body += "]}";
-  co_return json_response(200, std::move(body));
+  Response response = json_response(200, std::move(body));
+  note_seen(response.notes, *first, guarded);
+  co_return response;
 }
 
 Result<std::optional<ClaimState::Kind>> kind_of(const std::optional<std::string>& text) {

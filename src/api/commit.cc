@@ -101,7 +101,9 @@ Response made_response(const effects::Request& request, const effects::Made& mad
              }));
   }
   Response response = json_response(200, body.finish());
-  return made.replayed ? replayed(std::move(response)) : response;
+  if (made.replayed) return replayed(std::move(response));
+  response.notes.marked = request.claim ? 1 : 0;
+  return response;
 }
 
 std::string part_name(const Refused& refused) {

@@ -28,7 +28,9 @@ Plan<Response> lost_response(documents::PreconditionFailed failed, HotSpot spot)
   Problem answer(Code::precondition_failed,
                  failed.etag ? "the document has another ETag" : "there is no such document");
   if (failed.etag) answer.header("ETag", quoted_etag(*failed.etag));
-  co_return answer.finish();
+  Response response = answer.finish();
+  response.notes.conflicts = 1;
+  co_return response;
 }
 
 }  // namespace once::api

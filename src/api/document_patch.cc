@@ -14,6 +14,7 @@ constexpr std::string_view kJsonPatch = "application/json-patch+json";
 // The patched document. A replay finds what stands there now, which may be nothing.
 Response patched_response(const Updated& updated) {
   Response response = updated.document ? document_response(*updated.document) : Response{};
+  response.notes.conflicts = static_cast<std::uint32_t>(updated.conflicts);
   return updated.replayed ? replayed(std::move(response)) : response;
 }
 
@@ -63,10 +64,12 @@ Plan<Response> patched_if(Key key, std::string etag, PatchRequest wanted, HotSpo
 Plan<Response> contended(documents::Contended lost, HotSpot spot) {
   const Time now = co_await store_now();
   spot.conflicted(now);
-  co_return Problem(Code::contended, "others always changed the document first")
-      .integer("attempts", lost.attempts)
-      .retry_after(std::chrono::seconds(1))
-      .finish();
+  Response response = Problem(Code::contended, "others always changed the document first")
+                          .integer("attempts", lost.attempts)
+                          .retry_after(std::chrono::seconds(1))
+                          .finish();
+  response.notes.conflicts = static_cast<std::uint32_t>(lost.attempts);
+  co_return response;
 }
 
 Plan<Response> patched(Key key, PatchRequest wanted, documents::Contention& contention,

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "api/notes.h"
 #include "once/plan.h"
 #include "once/write.h"
 
@@ -47,6 +48,7 @@ struct Response {
   int status = 200;
   Headers headers;  // Without those about framing: Content-Length, Connection, Date.
   std::string body;
+  Notes notes = {};
 };
 
 // Ready, or still to be run by a driver, which is to give up after `patience`: what is sent again

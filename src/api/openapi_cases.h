@@ -65,6 +65,7 @@ inline std::vector<Case> page_cases() {
       {"GET /readyz", 200, {{"GET", "/readyz", "", {}}}},
       {"GET /readyz", 503, {{"GET", "/readyz", "", {}}}, Behind::down},
       {"GET /openapi.yaml", 200, {{"GET", "/openapi.yaml", "", {}}}},
+      {"GET /metrics", 200, {{"GET", "/metrics", "", {}}}},
       {"GET /v1/hot", 200, {{"GET", "/v1/hot", "", {}}}},
       {"GET /v1/hot", 400, {{"GET", "/v1/hot?x=1", "", {}}}},
   };

@@ -32,6 +32,7 @@ std::string page(std::string_view store) {
 <li><a href="/openapi.yaml">/openapi.yaml</a>: every call, with its answers</li>
 <li><a href="/healthz">/healthz</a>: whether the server runs</li>
 <li><a href="/readyz">/readyz</a>: whether its store answers</li>
+<li><a href="/metrics">/metrics</a>: what it did, for Prometheus</li>
 </ul>
 </html>
 )";
@@ -63,6 +64,10 @@ Answer show_health(Call& call) {
 }
 
 Answer show_readiness(Call& call) { return ready(keys::claim(call.name_space, "readyz")); }
+
+Answer show_metrics(Call& call) {
+  return typed(metrics::kContentType, call.service.metrics().registry().text());
+}
 
 Answer show_openapi(Call&) { return typed("application/yaml", std::string(openapi_yaml())); }
 

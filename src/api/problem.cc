@@ -11,6 +11,30 @@ struct Known {
   std::string_view title;
 };
 
+// As the code is named, for those who count.
+Outcome outcome_of(Code code) {
+  switch (code) {
+    case Code::invalid: return Outcome::invalid;
+    case Code::busy: return Outcome::busy;
+    case Code::mismatch:
+    case Code::other_kind: return Outcome::mismatch;
+    case Code::fenced: return Outcome::fenced;
+    case Code::precondition_failed: return Outcome::precondition_failed;
+    case Code::precondition_required: return Outcome::precondition_required;
+    case Code::not_found: return Outcome::not_found;
+    case Code::too_large: return Outcome::too_large;
+    case Code::contended: return Outcome::contended;
+    case Code::unauthorized: return Outcome::unauthorized;
+    case Code::forbidden: return Outcome::forbidden;
+    case Code::unsupported: return Outcome::unsupported;
+    case Code::overloaded: return Outcome::overloaded;
+    case Code::unavailable: return Outcome::unavailable;
+    case Code::unknown: return Outcome::unknown;
+    case Code::corrupt: return Outcome::corrupt;
+  }
+  return Outcome::unknown;
+}
+
 Known known(Code code) {
   switch (code) {
     case Code::invalid: return {400, "invalid", "The request cannot be understood"};
@@ -98,7 +122,7 @@ Response Problem::finish() {
     text.append(extra, 1);
   }
   headers_.add("Content-Type", "application/problem+json");
-  return {status_, std::move(headers_), std::move(text)};
+  return {status_, std::move(headers_), std::move(text), {.outcome = outcome_of(code_)}};
 }
 
 Response problem(Code code, std::string_view detail) {

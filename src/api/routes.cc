@@ -10,6 +10,7 @@ constexpr std::array kRoutes = {
     Route{"GET", "/healthz", show_health, Access::open},
     Route{"GET", "/readyz", show_readiness, Access::open},
     Route{"GET", "/openapi.yaml", show_openapi, Access::open},
+    Route{"GET", "/metrics", show_metrics, Access::read},
     Route{"POST", "/v1/claims/{}", take_claim},
     Route{"GET", "/v1/claims/{}", show_claim, Access::read},
     Route{"DELETE", "/v1/claims/{}", forget_claim},

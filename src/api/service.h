@@ -7,6 +7,7 @@
 
 #include "api/hot_keys.h"
 #include "api/message.h"
+#include "api/metrics.h"
 #include "api/tokens.h"
 #include "once/claims.h"
 #include "once/documents.h"
@@ -35,12 +36,14 @@ class Service {
   documents::Contention& contention() { return contention_; }
   HotKeys& hot() { return hot_; }
   tokens::Table& tokens() { return tokens_; }
+  Metrics& metrics() { return metrics_; }
 
  private:
   const ServiceOptions options_;
   documents::Contention contention_;
   HotKeys hot_;
   tokens::Table tokens_;
+  Metrics metrics_;
 };
 
 // The longest that a request may wait for a claim, and that any may take.

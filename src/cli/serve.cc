@@ -20,6 +20,14 @@ Result<server::ServeOptions> options_of(const Invocation& invocation) {
   options.service.name_space = invocation.option("namespace").value_or("default");
   const std::string down = invocation.option("if-store-down").value_or("refuse");
   if (down == "proceed") options.service.if_store_down = IfStoreDown::proceed;
+  options.version = ONCE_VERSION;
+  options.journal.write = server::write_to_stderr;
+  const auto log = invocation.option("log");
+  if (log && *log != "text" && *log != "json") {
+    return failure(ErrorCode::invalid, "--log is text or json");
+  }
+  if (log) options.journal.least = server::Level::info;
+  if (log == "json") options.journal.format = server::JournalOptions::Format::json;
   const auto connections = invocation.integer("max-connections");
   if (!connections) return std::unexpected(connections.error());
   if (*connections && (**connections < 1 || **connections > 1'000'000)) {
@@ -40,7 +48,7 @@ int run(const Invocation& invocation) {
   return served ? kDone : complain(invocation, served.error());
 }
 
-constexpr std::array kOptions = {Option{"listen"}, Option{"max-connections"},
+constexpr std::array kOptions = {Option{"listen"}, Option{"max-connections"}, Option{"log"},
                                  Option{"open-to-all", Option::Kind::flag}};
 constexpr std::array kVerbs = {Verb{.options = kOptions, .run = run}};
 
@@ -51,7 +59,7 @@ const Command kServe = {
     .summary = "Serves the API over HTTP",
     .help =
         R"(Usage: once serve [--store ADDRESS] [--listen 127.0.0.1:7600] [--max-connections 10000]
-                  [--open-to-all]
+                  [--log text|json] [--open-to-all]
 
 Serves the API over HTTP until it is told to stop (TERM or INT): then it takes no further request,
 finishes those under way and exits within 5 s. Prints one line with its URL and its store when it is
@@ -60,6 +68,9 @@ commands that are given the directory go through the server.
 
   --listen HOST:PORT    port 0 chooses one
   --max-connections N   more are answered 503
+  --log text|json       write a line to standard error for each notable thing: start, stop, refusals,
+                        errors, duplicates, and requests whose traceparent asks to be recorded. Without
+                        it only warnings and errors are written, as text
   --open-to-all         listen beyond loopback although no token is configured: everybody who reaches
                         the port may do everything. See 'once help token' for the better way
 

@@ -37,7 +37,9 @@ Address parse(std::string_view text) {
 Opened open_embedded([[maybe_unused]] const Address& address,
                      [[maybe_unused]] const OpenOptions& wanted) {
 #ifdef ONCE_HAS_ROCKSDB
-  RocksDbOptions options{.directory = address.place, .wait_for_turn = wanted.wait_for_turn};
+  RocksDbOptions options{.directory = address.place,
+                         .wait_for_turn = wanted.wait_for_turn,
+                         .sweep_every = wanted.sweep_every};
   if (address.options == "durability=relaxed") {
     options.durability = Durability::relaxed;
   } else if (!address.options.empty() && address.options != "durability=synced") {

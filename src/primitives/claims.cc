@@ -89,7 +89,7 @@ struct Applicant {
     if (differs_from(record)) return Mismatch{};
     if (remembered) return Done{record.result, record.completed, record.state == State::failed};
     if (ours) return claimed_as(record, version);
-    return Busy{record.owner, record.lease_until};
+    return Busy{record.owner, record.lease_until, record.claimed};
   }
 };
 

@@ -62,6 +62,7 @@ class Tries {
 
   void succeeded() { contention_.succeeded(key_, conflicts_); }
   bool is_over(Time now) const { return now >= deadline_; }
+  int conflicts() const { return conflicts_; }
 
   Contended contended() const {
     return {std::string(keys::name_in(key_.partition.home)), etags_, conflicts_};
@@ -179,7 +180,10 @@ Plan<UpdateOutcome> update(Key key, UpdateRequest request, Contention& contentio
   Call call = co_await start_call(std::move(key), std::move(request.identity), std::move(hash));
   Updating updating(std::move(call), std::move(request.modify));
   UpdateOutcome outcome = co_await try_until_settled(updating, tries);
-  if (std::holds_alternative<Updated>(outcome)) tries.succeeded();
+  if (auto* updated = std::get_if<Updated>(&outcome)) {
+    tries.succeeded();
+    updated->conflicts = tries.conflicts();
+  }
   co_return std::move(outcome);
 }
 

@@ -8,6 +8,7 @@
 #include "api/service.h"
 #include "once/batching_driver.h"
 #include "server/follow_hub.h"
+#include "server/observer.h"
 
 namespace once::server {
 
@@ -16,23 +17,23 @@ class Responder {
  public:
   using Done = std::move_only_function<void(api::Response)>;
 
-  Responder(api::Service& service, BatchingDriver& driver, FollowHub& hub)
-      : service_(service), driver_(driver), hub_(hub) {}
+  Responder(api::Service& service, BatchingDriver& driver, FollowHub& hub, Observer& observer)
+      : service_(service), driver_(driver), hub_(hub), observer_(observer) {}
 
   // The answer if it is there at once; otherwise `later` gets it, on the driver's thread.
   std::optional<api::Response> respond(const api::Request& request, Done later);
 
   // What the request wants to follow, if it is a follower's.
   std::expected<std::optional<api::Following>, api::Response> following(
-      const api::Request& request) {
-    return api::following_of(service_, request);
-  }
+      const api::Request& request);
   FollowHub& hub() { return hub_; }
+  Observer& observer() { return observer_; }
 
  private:
   api::Service& service_;
   BatchingDriver& driver_;
   FollowHub& hub_;
+  Observer& observer_;
 };
 
 }  // namespace once::server

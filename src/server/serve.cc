@@ -8,9 +8,12 @@
 #include <cstdio>
 #include <utility>
 
+#include "once/metered_store.h"
 #include "once/open.h"
 #include "server/address_file.h"
+#include "server/running_metrics.h"
 #include "server/server.h"
+#include "server/store_sweep.h"
 
 namespace once::server {
 namespace {
@@ -73,9 +76,10 @@ struct Stopping {
   }
 };
 
-void wait_for(const sigset_t& signals) {
+int wait_for(const sigset_t& signals) {
   int received = 0;
   (void)sigwait(&signals, &received);
+  return received;
 }
 
 }  // namespace
@@ -83,7 +87,8 @@ void wait_for(const sigset_t& signals) {
 Result<void> serve(ServeOptions options, const std::function<void(const std::string&)>& ready) {
   const sigset_t signals = hold_signals();
   allow_many_descriptors();
-  Result<std::unique_ptr<Store>> store = open_store(options.store);
+  Result<std::unique_ptr<Store>> store =
+      open_store(options.store, {.sweep_every = Duration::zero()});
   if (!store) return std::unexpected(std::move(store.error()));
   options.service.instance = new_instance();
   options.service.store = (*store)->describe();
@@ -94,18 +99,23 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   if (!known) return std::unexpected(std::move(known.error()));
   service.tokens().replace(std::move(*known));
   if (Result<void> ok = check_listen(options, service.tokens()); !ok) return ok;
+  Journal journal(options.journal);
+  Observer observer(service.metrics(), journal, options.service.instance);
+  const std::unique_ptr<MeteredStore> metered = meter(**store);
+  const StoreSweep sweeping(*metered, service.metrics(), system_clock());
   std::optional<Server> server;  // All three outlive the driver, whose last answers come here.
   std::optional<Responder> responder;
   std::optional<FollowHub> hub;
-  BatchingDriver driver(**store, {.gathers = false});
+  BatchingDriver driver(*metered, {.gathers = false});
   hub.emplace(driver, system_clock());
   const Stopping stop{server, *hub};
   const Periodic refreshing(system_clock(), kTokensEvery, [&] {
     refresh_tokens(driver, service.tokens());
     return false;
   });
-  responder.emplace(service, driver, *hub);
+  responder.emplace(service, driver, *hub, observer);
   server.emplace(options.settings, *responder);
+  const RunningMetrics running(service.metrics().registry(), *metered, *server, options.version);
   const Result<std::string> url = server->listen(options.listen);
   if (!url) return std::unexpected(url.error());
   std::optional<AddressFile> file;
@@ -115,8 +125,12 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
     file.emplace(std::move(*written));
   }
   ready("once: serving " + *url + " on " + (*store)->describe());
-  wait_for(signals);
+  journal.line(Level::info, "start").text("url", *url).text("store", (*store)->describe());
+  const int signal = wait_for(signals);
+  journal.line(Level::info, "stop").integer("signal", signal);
   server->drain(kDrain);
+  const auto left = static_cast<std::int64_t>(server->connections());
+  if (left > 0) journal.line(Level::warning, "stopped_early").integer("connections", left);
   return {};
 }
 

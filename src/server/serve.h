@@ -5,6 +5,7 @@
 #include <string>
 
 #include "api/service.h"
+#include "server/journal.h"
 #include "server/settings.h"
 
 namespace once::server {
@@ -13,7 +14,9 @@ struct ServeOptions {
   std::string store;  // Its address.
   std::string listen = "127.0.0.1:7600";
   bool open_to_all = false;  // Listen beyond loopback without tokens.
+  std::string version;       // Of the program, for those who watch it.
   Settings settings;
+  JournalOptions journal;
   api::ServiceOptions service;
 };
 

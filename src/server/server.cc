@@ -131,9 +131,9 @@ class Server::Impl {
   }
 
   void turn_away(tcp::socket socket) const {
-    const std::string full =
-        encode(api::problem(api::Code::overloaded, "too many connections are open"),
-               {.keep_alive = false}, shared_.clock.now());
+    api::Response refusal = api::problem(api::Code::overloaded, "too many connections are open");
+    shared_.responder.observer().refused(refusal);
+    const std::string full = encode(refusal, {.keep_alive = false}, shared_.clock.now());
     error_code ignored;
     socket.non_blocking(true, ignored);
     socket.write_some(asio::buffer(full), ignored);

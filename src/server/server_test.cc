@@ -28,7 +28,7 @@ class ServerTest : public ::testing::Test {
   void serve(const Settings& settings = {}, BatchingOptions driving = {}) {
     driver_ = std::make_unique<BatchingDriver>(store_, driving);
     hub_ = std::make_unique<FollowHub>(*driver_, system_clock());
-    responder_ = std::make_unique<Responder>(service_, *driver_, *hub_);
+    responder_ = std::make_unique<Responder>(service_, *driver_, *hub_, observer_);
     server_ = std::make_unique<Server>(settings, *responder_);
     const Result<std::string> url = server_->listen("127.0.0.1:0");
     ASSERT_TRUE(url.has_value()) << url.error().message;
@@ -39,6 +39,8 @@ class ServerTest : public ::testing::Test {
   std::unique_ptr<MemoryStore> memory_ = open_memory();
   testing::GatedStore store_{*memory_};
   api::Service service_;
+  Journal journal_{{}};
+  Observer observer_{service_.metrics(), journal_};
   std::unique_ptr<FollowHub> hub_;
   std::unique_ptr<BatchingDriver> driver_;
   std::unique_ptr<Responder> responder_;

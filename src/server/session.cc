@@ -282,6 +282,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   // Answers what was no request, and reads no further.
   void refuse(api::Response response) {
     refused_ = true;
+    shared_.responder.observer().refused(response);
     const std::uint64_t id = owe({.keep_alive = false}).id;
     settle(id, response);
     flush();

@@ -1,0 +1,125 @@
+// All metrics of a program, by name. Safe to share between threads.
+//
+// A family may be asked for label values that a stranger chose, so it is bounded: beyond
+// kMaxSeries, and for a value that is too long or no UTF-8, the series is that of "other".
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernel/mutex.h"
+#include "metrics/exposition.h"
+#include "metrics/metric.h"
+
+namespace once::metrics {
+
+inline constexpr std::size_t kMaxSeries = 200;      // Of a family, "other" not counted.
+inline constexpr std::size_t kMaxLabelValue = 128;  // Bytes.
+
+// Names and helps are texts of the program: they must outlive the registry.
+struct Description {
+  std::string_view name;
+  std::string_view help;
+  std::vector<std::string_view> labels;
+};
+
+class AnyFamily {
+ public:
+  virtual ~AnyFamily() = default;
+  virtual void write(Exposition& out) const = 0;
+};
+
+using LabelValues = std::vector<std::string>;
+
+// The values themselves if they may be a series, else "other" for each.
+LabelValues within_bounds(std::initializer_list<std::string_view> values);
+LabelValues other_values(std::size_t count);
+
+void write_one(Exposition& out, const Labels& labels, const Counter& counter);
+void write_one(Exposition& out, const Labels& labels, const Gauge& gauge);
+void write_one(Exposition& out, const Labels& labels, const Histogram& histogram);
+
+template <class Metric>
+class Family final : public AnyFamily {
+ public:
+  using Make = std::function<std::unique_ptr<Metric>()>;
+
+  Family(Description what, Exposition::Type type, Make make)
+      : what_(std::move(what)), type_(type), make_(std::move(make)) {}
+
+  // The metric of these values, one for each label; there from now on. Takes a lock: whoever counts
+  // often keeps what it got.
+  Metric& with(std::initializer_list<std::string_view> values) {
+    LabelValues wanted = within_bounds(values);
+    const Lock lock(mutex_);
+    const auto found = series_.find(wanted);
+    if (found != series_.end()) return *found->second;
+    if (series_.size() >= kMaxSeries) wanted = other_values(values.size());
+    auto& metric = series_[std::move(wanted)];
+    if (!metric) metric = make_();
+    return *metric;
+  }
+
+  void write(Exposition& out) const override {
+    out.family(what_.name, what_.help, type_);
+    const Lock lock(mutex_);
+    for (const auto& [values, metric] : series_) {
+      Labels labels;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        labels.emplace_back(what_.labels[i], values[i]);
+      }
+      write_one(out, labels, *metric);
+    }
+  }
+
+ private:
+  const Description what_;
+  const Exposition::Type type_;
+  const Make make_;
+  mutable Mutex mutex_;
+  std::map<LabelValues, std::unique_ptr<Metric>> series_ ONCE_GUARDED_BY(mutex_);
+};
+
+class Registry {
+ public:
+  // What they return lives as long as the registry.
+  Family<Counter>& counters(Description what);
+  Family<Gauge>& gauges(Description what);
+  Family<Histogram>& histograms(Description what, std::vector<double> bounds);
+  Counter& counter(std::string_view name, std::string_view help);
+  Gauge& gauge(std::string_view name, std::string_view help);
+  Histogram& histogram(std::string_view name, std::string_view help, std::vector<double> bounds);
+
+  // For numbers that somebody else keeps: called at each reading, while the owner lives. One owner
+  // for each registry and name.
+  using Collect = std::function<void(Exposition& out)>;
+  class [[nodiscard]] Collecting {
+   public:
+    Collecting(Registry& registry, Collect collect);
+    ~Collecting();
+    Collecting(const Collecting&) = delete;
+    Collecting& operator=(const Collecting&) = delete;
+
+   private:
+    Registry& registry_;
+    const Collect collect_;
+  };
+
+  std::string text() const;
+
+ private:
+  template <class Metric>
+  Family<Metric>& add(Description what, Exposition::Type type, typename Family<Metric>::Make make);
+
+  mutable Mutex mutex_;
+  std::deque<std::unique_ptr<AnyFamily>> families_ ONCE_GUARDED_BY(mutex_);
+  std::vector<const Collect*> collectors_ ONCE_GUARDED_BY(mutex_);
+};
+
+}  // namespace once::metrics

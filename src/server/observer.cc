@@ -1,0 +1,149 @@
+#include "server/observer.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+#include "once/entropy.h"
+
+namespace once::server {
+namespace {
+
+using api::Outcome;
+using api::Primitive;
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+
+constexpr std::string_view kRequestId = "X-Request-Id";
+constexpr std::size_t kMaxRequestId = 128;
+
+// What may be sent back and written to a log as it came.
+bool is_sane(std::string_view id) {
+  return !id.empty() && id.size() <= kMaxRequestId && std::ranges::all_of(id, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_.:/+=@~").find(c) != std::string_view::npos;
+  });
+}
+
+std::string hex(std::uint64_t value) {
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(value));
+  return text.data();
+}
+
+// Why a duplicate did not act; empty if the answer is about none.
+std::string_view reason_of(const api::Response& response, Outcome outcome) {
+  if (outcome == Outcome::replayed || response.notes.duplicates > 0) return "already_done";
+  if (outcome == Outcome::busy) return "already_processing";
+  if (outcome == Outcome::fenced) return "race_condition_prevented";
+  return "";
+}
+
+std::string_view span_of(const Asked& asked, const api::Response& response) {
+  if (asked.subject.primitive == Primitive::events) return "process_cloud_event";
+  if (response.notes.checked > 0) return "idempotency_check";
+  return name_of(asked.subject.primitive);
+}
+
+bool is_our_failure(Outcome outcome) {
+  return outcome == Outcome::unavailable || outcome == Outcome::unknown ||
+         outcome == Outcome::corrupt;
+}
+
+bool is_refusal(Outcome outcome) {
+  return outcome == Outcome::overloaded || outcome == Outcome::unauthorized ||
+         outcome == Outcome::forbidden;
+}
+
+}  // namespace
+
+Observer::Observer(api::Metrics& metrics, Journal& journal, std::string_view instance)
+    : metrics_(metrics), journal_(journal), prefix_(std::string(instance.substr(0, 8)) + "-") {}
+
+std::string Observer::new_id() {
+  std::array<char, 20> text{};
+  const std::uint64_t number = last_id_.fetch_add(1, std::memory_order_relaxed) + 1;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  return prefix_ + std::string(text.data(), end);
+}
+
+Asked Observer::asked(const api::Request& request) {
+  const std::string_view target = request.target;
+  const auto given = request.headers.find(kRequestId);
+  const auto trace = request.headers.find("traceparent");
+  Asked asked{.subject = api::subject_of(request.method, target),
+              .request_id = given && is_sane(*given) ? std::string(*given) : new_id(),
+              .method = request.method,
+              .path = std::string(target.substr(0, target.find('?')))};
+  if (trace) asked.trace = parse_traceparent(*trace);
+  asked.since = steady_clock::now();
+  return asked;
+}
+
+void Observer::answered(const Asked& asked, api::Response& response) {
+  const nanoseconds length = steady_clock::now() - asked.since;
+  metrics_.answered(asked.subject, response, length);
+  note(asked, response, length);
+  response.headers.add(std::string(kRequestId), asked.request_id);
+}
+
+void Observer::refused(api::Response& response) {
+  metrics_.refused(response.status);
+  const std::string id = new_id();
+  journal_.line(Level::info, "refused").integer("status", response.status).text("request_id", id);
+  response.headers.add(std::string(kRequestId), id);
+}
+
+void Observer::note(const Asked& asked, const api::Response& response, nanoseconds length) {
+  const Outcome outcome = outcome_of(asked.subject, response);
+  if (is_our_failure(outcome)) {
+    note_failure(asked, response, Level::error, "failed");
+  }
+  if (is_refusal(outcome)) {
+    const Level level = outcome == Outcome::overloaded ? Level::warning : Level::info;
+    note_failure(asked, response, level, "refused");
+  }
+  const std::string_view reason = reason_of(response, outcome);
+  if (!reason.empty()) note_duplicate(asked, response, reason);
+  if (asked.trace && asked.trace->sampled) note_span(asked, response, length);
+}
+
+void Observer::note_failure(const Asked& asked, const api::Response& response, Level level,
+                            std::string_view what) {
+  Journal::Line line = journal_.line(level, what);
+  line.text("method", asked.method)
+      .text("path", asked.path)
+      .integer("status", response.status)
+      .text("code", name_of(outcome_of(asked.subject, response)))
+      .text("request_id", asked.request_id);
+  if (asked.trace) line.text("trace_id", asked.trace->trace_id);
+}
+
+void Observer::note_duplicate(const Asked& asked, const api::Response& response,
+                              std::string_view reason) {
+  Journal::Line line = journal_.line(Level::info, "duplicate");
+  line.text("reason", reason).text("path", asked.path);
+  if (response.notes.original) line.time("original", *response.notes.original);
+  if (response.notes.duplicates > 1) line.integer("duplicates", response.notes.duplicates);
+  if (!response.notes.event_type.empty()) line.text("event_type", response.notes.event_type);
+  line.text("request_id", asked.request_id);
+  if (asked.trace) line.text("trace_id", asked.trace->trace_id);
+}
+
+void Observer::note_span(const Asked& asked, const api::Response& response, nanoseconds length) {
+  if (!journal_.takes(Level::info)) return;
+  journal_.line(Level::info, "span")
+      .text("span", span_of(asked, response))
+      .text("trace_id", asked.trace->trace_id)
+      .text("parent_id", asked.trace->parent_id)
+      .text("span_id", hex(system_entropy().random() | 1U))
+      .text("method", asked.method)
+      .text("path", asked.path)
+      .integer("status", response.status)
+      .text("outcome", name_of(outcome_of(asked.subject, response)))
+      .milliseconds("duration_ms", length)
+      .text("request_id", asked.request_id);
+}
+
+}  // namespace once::server

@@ -1,0 +1,52 @@
+// Sees every request and every answer of the server: counts them, gives each an id, and notes down
+// what is notable. Safe to share between threads.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "api/metrics.h"
+#include "server/journal.h"
+#include "server/trace.h"
+
+namespace once::server {
+
+// A request under way.
+struct Asked {
+  api::Subject subject;
+  std::string request_id;
+  std::string method;
+  std::string path;  // Without the query.
+  std::optional<Trace> trace;
+  std::chrono::steady_clock::time_point since;
+};
+
+class Observer {
+ public:
+  // Both must outlive it. `instance` tells the ids of one server from those of another.
+  Observer(api::Metrics& metrics, Journal& journal, std::string_view instance = "");
+
+  Asked asked(const api::Request& request);
+  void answered(const Asked& asked, api::Response& response);
+  void refused(api::Response& response);  // What was no request.
+
+  Journal& journal() { return journal_; }
+
+ private:
+  std::string new_id();
+  void note(const Asked& asked, const api::Response& response, std::chrono::nanoseconds length);
+  void note_failure(const Asked& asked, const api::Response& response, Level level,
+                    std::string_view what);
+  void note_duplicate(const Asked& asked, const api::Response& response, std::string_view reason);
+  void note_span(const Asked& asked, const api::Response& response,
+                 std::chrono::nanoseconds length);
+
+  api::Metrics& metrics_;
+  Journal& journal_;
+  const std::string prefix_;
+  std::atomic<std::uint64_t> last_id_ = 0;
+};
+
+}  // namespace once::server

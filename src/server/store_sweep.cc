@@ -1,0 +1,35 @@
+#include "server/store_sweep.h"
+
+#include <algorithm>
+
+namespace once::server {
+namespace {
+
+constexpr std::size_t kAtOnce = 1'000;
+constexpr Duration kTurn = std::chrono::seconds(1);
+
+}  // namespace
+
+StoreSweep::StoreSweep(Store& store, api::Metrics& metrics, Clock& clock, Duration every)
+    : store_(store),
+      metrics_(metrics),
+      clock_(clock),
+      every_(every),
+      due_(clock.now()),
+      turns_(clock, kTurn, [this] { return go_on(); }) {}
+
+// Whether there is more to do at once. What failed is tried again with the next turn.
+bool StoreSweep::go_on() {
+  if (clock_.now() < due_) return false;
+  const Result<Swept> swept = store_.sweep(kAtOnce);
+  if (!swept) return false;
+  round_.examined += swept->examined;
+  round_.removed += swept->removed;
+  if (!swept->finished) return true;
+  metrics_.swept(round_.examined - std::min(round_.examined, round_.removed), round_.removed);
+  round_ = {};
+  due_ = later(clock_.now(), every_);
+  return false;
+}
+
+}  // namespace once::server

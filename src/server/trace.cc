@@ -1,0 +1,41 @@
+#include "server/trace.h"
+
+#include <algorithm>
+
+namespace once::server {
+namespace {
+
+constexpr std::size_t kLength = 55;  // 00-(32)-(16)-01
+
+bool is_hex(std::string_view text) {
+  return std::ranges::all_of(
+      text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+bool is_zero(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c == '0'; });
+}
+
+// Later versions may have more after a dash.
+bool has_length_of_its_version(std::string_view text) {
+  if (text.size() == kLength) return true;
+  return text.size() > kLength && !text.starts_with("00") && text[kLength] == '-';
+}
+
+}  // namespace
+
+std::optional<Trace> parse_traceparent(std::string_view text) {
+  if (!has_length_of_its_version(text)) return std::nullopt;
+  const std::string_view version = text.substr(0, 2);
+  const std::string_view trace = text.substr(3, 32);
+  const std::string_view parent = text.substr(36, 16);
+  const std::string_view flags = text.substr(53, 2);
+  if (text[2] != '-' || text[35] != '-' || text[52] != '-') return std::nullopt;
+  if (!is_hex(version) || version == "ff" || !is_hex(flags)) return std::nullopt;
+  if (!is_hex(trace) || is_zero(trace) || !is_hex(parent) || is_zero(parent)) return std::nullopt;
+  const char last = flags[1];
+  const int bits = last <= '9' ? last - '0' : last - 'a' + 10;
+  return Trace{std::string(trace), std::string(parent), bits % 2 == 1};
+}
+
+}  // namespace once::server
