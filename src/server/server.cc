@@ -50,8 +50,8 @@ std::string url_of(const tcp::endpoint& endpoint) {
 
 class Server::Impl {
  public:
-  Impl(const Settings& settings, Responder& responder, Clock& clock)
-      : settings_(settings), shared_{settings_, responder, clock} {
+  Impl(const Settings& settings, Handler& handler, Clock& clock)
+      : settings_(settings), shared_{settings_, handler, clock} {
     for (std::size_t i = 0; i < thread_count(settings_); ++i) {
       threads_.push_back(std::make_unique<IoThread>());
     }
@@ -158,8 +158,8 @@ class Server::Impl {
   std::atomic<bool> accepting_ = true;
 };
 
-Server::Server(Settings settings, Responder& responder, Clock& clock)
-    : impl_(std::make_unique<Impl>(settings, responder, clock)) {}
+Server::Server(Settings settings, Handler& handler, Clock& clock)
+    : impl_(std::make_unique<Impl>(settings, handler, clock)) {}
 Server::~Server() = default;
 
 Result<std::string> Server::listen(const std::string& address) { return impl_->listen(address); }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "once/memory_store.h"
+#include "server/responder.h"
 #include "testing/gated_store.h"
 #include "testing/raw_http.h"
 
