@@ -51,9 +51,13 @@ class Upstream {
  public:
   using Answer = std::function<std::string(const std::string& request, int number)>;
 
-  explicit Upstream(Answer answer) : answer_(std::move(answer)) {
+  // At port 0, one is chosen.
+  explicit Upstream(Answer answer, int port = 0) : answer_(std::move(answer)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int on = 1;
+    ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     sockaddr_in address{};
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t length = sizeof(address);
@@ -77,9 +81,11 @@ class Upstream {
       for (const int socket : sockets_) ::shutdown(socket, SHUT_RDWR);
     }
     for (std::thread& thread : threads_) thread.join();
+    for (const int socket : sockets_) ::close(socket);
     ::close(listener_);
   }
 
+  int port() const { return port_; }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
 
   int requests() {
@@ -150,6 +156,62 @@ inline std::string http_answer(const std::string& status, const std::string& bod
   return "HTTP/1.1 " + status + "\r\n" + headers +
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
+
+// Stands between a proxy and the server that keeps its claims, and holds up requests: what `hold`
+// says of a request happens when it was answered, or else before it is passed on.
+class StoreRelay {
+ public:
+  enum class Hold { no, before, after };
+  using Holding = std::function<Hold(const std::string& request)>;
+
+  StoreRelay(std::uint16_t server, Holding hold)
+      : relay_([this, server, hold = std::move(hold)](const std::string& request, int) {
+          return pass(server, hold(request), request);
+        }) {}
+  ~StoreRelay() {
+    gate_open();
+    relay_.end();
+  }
+
+  std::string url() const { return relay_.url(); }
+  int requests() { return relay_.requests(); }
+
+  // Until a request is being held.
+  void await_held() {
+    std::unique_lock lock(mutex_);
+    signal_.wait(lock, [this] { return held_ > 0; });
+  }
+
+ private:
+  std::string pass(std::uint16_t server, Hold hold, const std::string& request) {
+    if (hold == Hold::before) {
+      wait();
+      return "";
+    }
+    RawHttp peer(server);
+    peer.send(request);
+    const auto answer = peer.receive();
+    if (hold == Hold::after) wait();
+    return answer ? answer->head + "\r\n" + answer->body : "";
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    ++held_;
+    signal_.notify_all();
+    signal_.wait(lock, [this] { return open_; });
+  }
+  void gate_open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    signal_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable signal_;
+  int held_ = 0;
+  bool open_ = false;
+  Upstream relay_;  // Last: it uses all of the above.
+};
 
 // What an upstream waits for until the test says so.
 class Gate {

@@ -19,7 +19,7 @@ struct Rules {
 
 // How long taking a claim may take for it to be used: with the time-out of the upstream it is what
 // a request may need.
-inline constexpr Duration kTakeWithin = std::chrono::seconds(15);
+inline constexpr Duration kTakeWithin = std::chrono::seconds(5);
 
 // Not safe to share between threads: it has a connection of its own to the upstream, kept open.
 class Exchange {

@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kTries = 3;
 constexpr Duration kFirstPause = std::chrono::milliseconds(100);
-constexpr std::string_view kOwner = "once proxy, body ";
+constexpr std::string_view kOwner = "once proxy ";
+constexpr std::string_view kBody = ", body ";
 
 // Shorter than kHold and longer than any patience: what tells the leases of the two kinds of
 // AfterUnknown apart.
@@ -85,11 +86,18 @@ Result<api::Response> Ledger::write(const api::Request& request) {
   }
 }
 
+std::string Ledger::owner_for(const std::string& digest) const {
+  std::string owner(kOwner);
+  return owner.append(options_.instance).append(kBody).append(digest);
+}
+
 // By this machine's clock: it decides only what a refusal says, and whether to try and take.
-Standing Ledger::standing_while_busy(Time lease_until) const {
+Standing Ledger::standing_while_busy(std::string_view owner, Time lease_until) const {
   const Time now = clock_.now();
+  const bool ours = owner.starts_with(std::string(kOwner) + options_.instance);
   if (lease_until > now + kLongPatience) {
-    return lease_until - kHold > now ? Standing(InFlight{}) : Standing(Lost{});
+    const bool has_holder = ours || options_.others == Others::may_be;
+    return has_holder && lease_until - kHold > now ? Standing(InFlight{}) : Standing(Lost{});
   }
   if (lease_until > now) return InFlight{};
   return options_.after_unknown == AfterUnknown::retry ? Standing(Fresh{}) : Standing(Lost{});
@@ -107,10 +115,10 @@ Result<Standing> Ledger::look(const std::string& name, const std::string& digest
   Standing standing = Lost{};
   if (state == "busy") {
     standing = standing_while_busy(
-        api::parse_time(text_in(*record, "lease_until")).value_or(clock_.now()));
+        owner, api::parse_time(text_in(*record, "lease_until")).value_or(clock_.now()));
   }
   if (std::holds_alternative<Fresh>(standing)) return standing;
-  if (owner != std::string(kOwner) + digest) return OtherBody{};
+  if (!owner.ends_with(std::string(kBody) + digest)) return OtherBody{};
   return state == "done" ? stored(*record) : standing;
 }
 
@@ -118,7 +126,7 @@ Result<Taking> Ledger::take(const std::string& name, const std::string& digest) 
   const bool refuses = options_.after_unknown == AfterUnknown::refuse;
   const Duration lease = refuses ? kHold + options_.patience : options_.patience;
   std::string body = api::JsonObject()
-                         .text("owner", std::string(kOwner) + digest)
+                         .text("owner", owner_for(digest))
                          .text("request", std::to_string(system_entropy().random()))
                          .text("payload", digest)
                          .text("lease", in_ms(lease))

@@ -25,7 +25,13 @@ inline constexpr Duration kHold = std::chrono::days(29);
 
 enum class AfterUnknown : std::uint8_t { refuse, retry };
 
+// Who else may have requests in flight. Alone on a store, whatever another process claimed has no
+// holder any more.
+enum class Others : std::uint8_t { may_be, are_not };
+
 struct LedgerOptions {
+  std::string instance;  // Tells this process from others.
+  Others others = Others::may_be;
   std::string name_space;  // Empty: the API's own default.
   Duration ttl = std::chrono::hours(24);
   Duration patience{};  // From taking a claim until its request has an outcome.
@@ -68,7 +74,8 @@ class Ledger {
   // All that is written may be repeated, and is, a few times.
   Result<api::Response> write(const api::Request& request);
 
-  Standing standing_while_busy(Time lease_until) const;
+  std::string owner_for(const std::string& digest) const;
+  Standing standing_while_busy(std::string_view owner, Time lease_until) const;
 
   const Call call_;
   const LedgerOptions options_;

@@ -5,6 +5,7 @@
 #include "api/service.h"
 #include "client/url.h"
 #include "once/batching_driver.h"
+#include "once/entropy.h"
 #include "once/open.h"
 #include "proxy/workers.h"
 #include "server/lifetime.h"
@@ -33,8 +34,15 @@ class OwnStore {
 
 bool is_server(const std::string& store) { return client::parse_url(store).has_value(); }
 
-LedgerOptions ledger_options(const ProxyOptions& options) {
-  return {.name_space = options.name_space,
+// A store that this process opened itself is its own as long as it is open, or forgotten with it.
+bool is_own(const std::string& store) {
+  return directory_of(store).has_value() || store.starts_with("memory:");
+}
+
+LedgerOptions ledger_options(const ProxyOptions& options, const std::string& instance) {
+  return {.instance = instance,
+          .others = is_own(options.store) ? Others::are_not : Others::may_be,
+          .name_space = options.name_space,
           .ttl = options.ttl,
           .patience = options.rules.upstream_timeout + kTakeWithin,
           .after_unknown = options.rules.after_unknown};
@@ -60,8 +68,9 @@ Result<void> serve(ProxyOptions options, const std::function<void(const std::str
   }
   options.settings.max_body_bytes = options.rules.max_body;
   options.settings.max_document_bytes = options.rules.max_body;
+  const std::string instance = std::to_string(system_entropy().random());
   Workers workers(options.workers, [&] {
-    Ledger ledger(call_to(options, own.get()), ledger_options(options));
+    Ledger ledger(call_to(options, own.get()), ledger_options(options, instance));
     return std::make_unique<Exchange>(options.rules, std::move(ledger));
   });
   server::Server server(options.settings, workers);
