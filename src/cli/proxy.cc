@@ -119,7 +119,7 @@ constexpr std::array kVerbs = {Verb{.options = kOptions, .run = run}};
 
 const Command kProxy = {
     .name = "proxy",
-    .summary = "Sends requests with an Idempotency-Key to an upstream once",
+    .summary = "Replays an upstream's answers to requests with an Idempotency-Key",
     .help =
         R"(Usage: once proxy --upstream http://HOST:PORT [--listen 127.0.0.1:7601] [--store ADDRESS]
                   [--require-key] [--retry-5xx] [--after-unknown refuse|retry] [--ttl 24h]
@@ -142,8 +142,8 @@ code unknown, and the request is not sent again until the claim that the answer 
   --ttl 24h                  how long answers are replayed
   --upstream-timeout 30s     from connecting to the last byte; at most 1h
   --max-body 1048576         bytes of a request's body
-  --max-answer 16777216      bytes of an answer's body; a larger one counts as lost. One that the store
-                             does not take is passed on, and repeats are told so (502, too_large)
+  --max-answer 16777216      bytes of an answer's body; a larger one counts as lost. One that the
+                             store does not take is passed on, and repeats get 502, too_large
   --workers 64               requests at the upstream at once; four times as many wait, more get 503
   --max-connections 10000    of clients
 

@@ -26,7 +26,8 @@ std::optional<std::string> unquoted(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '"') return std::nullopt;
     if (text[i] == '\\') {
-      if (++i == text.size() || (text[i] != '"' && text[i] != '\\')) return std::nullopt;
+      ++i;
+      if (i == text.size() || (text[i] != '"' && text[i] != '\\')) return std::nullopt;
     }
     out += text[i];
   }
