@@ -76,10 +76,15 @@ Code code_of(ErrorCode code) {
 }  // namespace
 
 Problem::Problem(Code code, std::string_view detail)
-    : code_(code), status_(known(code).status), detail_(detail) {}
+    : code_(code), status_(known(code).status), title_(known(code).title), detail_(detail) {}
 
 Problem& Problem::status(int status) {
   status_ = status;
+  return *this;
+}
+
+Problem& Problem::title(std::string_view title) {
+  title_ = title;
   return *this;
 }
 
@@ -109,12 +114,11 @@ Problem& Problem::retry_after(Duration wait) {
 }
 
 Response Problem::finish() {
-  const Known what = known(code_);
   JsonObject body;
   body.integer("status", status_)
-      .text("title", what.title)
+      .text("title", title_)
       .text("detail", detail_)
-      .text("code", what.code);
+      .text("code", known(code_).code);
   std::string text = body.finish();
   const std::string extra = extra_.finish();
   if (extra.size() > 2) {

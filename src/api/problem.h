@@ -35,8 +35,9 @@ class Problem {
  public:
   Problem(Code code, std::string_view detail);
 
-  // In place of the code's own status.
+  // In place of the code's own.
   Problem& status(int status);
+  Problem& title(std::string_view title);  // Must outlive it.
   Problem& text(std::string_view name, std::string_view value);
   Problem& integer(std::string_view name, std::int64_t value);
   Problem& time(std::string_view name, Time value);
@@ -48,6 +49,7 @@ class Problem {
  private:
   Code code_;
   int status_;
+  std::string_view title_;
   std::string detail_;
   JsonObject extra_;
   Headers headers_;

@@ -69,6 +69,7 @@ extern const Command kHelp;
 extern const Command kHot;
 extern const Command kImport;
 extern const Command kLog;
+extern const Command kProxy;
 extern const Command kRun;
 extern const Command kSeen;
 extern const Command kServe;

@@ -21,19 +21,24 @@ bool is_instance(const api::Response& health, std::string_view instance) {
 
 }  // namespace
 
+// Asked without the token: it is for the server that has the directory, not for whoever listens
+// now where a server once did.
+std::optional<std::string> running_server(const std::filesystem::path& directory) {
+  const std::optional<server::ServerAddress> left = server::AddressFile::read(directory);
+  if (!left) return std::nullopt;
+  const api::Request request{"GET", "/healthz", {}, ""};
+  const auto health = client::HttpClient(left->url).call(request, kHealthWithin);
+  if (!health || !is_instance(*health, left->instance)) return std::nullopt;
+  return left->url;
+}
+
 DirectoryTarget::DirectoryTarget(std::string address, std::filesystem::path directory,
                                  std::string token)
     : address_(std::move(address)), directory_(std::move(directory)), token_(std::move(token)) {}
 
-// Asked without the token: it is for the server that has the directory, not for whoever listens
-// now where a server once did.
 std::unique_ptr<client::HttpClient> DirectoryTarget::find_server() const {
-  const std::optional<server::ServerAddress> left = server::AddressFile::read(directory_);
-  if (!left) return nullptr;
-  const api::Request request{"GET", "/healthz", {}, ""};
-  const auto health = client::HttpClient(left->url).call(request, kHealthWithin);
-  if (!health || !is_instance(*health, left->instance)) return nullptr;
-  return std::make_unique<client::HttpClient>(left->url, token_);
+  const std::optional<std::string> url = running_server(directory_);
+  return url ? std::make_unique<client::HttpClient>(*url, token_) : nullptr;
 }
 
 Result<void> DirectoryTarget::settle() {

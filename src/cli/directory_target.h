@@ -5,12 +5,16 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/in_process.h"
 #include "cli/target.h"
 
 namespace once::cli {
+
+// The URL of the server that has the directory; nothing if there is none.
+std::optional<std::string> running_server(const std::filesystem::path& directory);
 
 class DirectoryTarget final : public Target {
  public:

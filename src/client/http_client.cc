@@ -71,10 +71,12 @@ bool is_framing(beast::string_view name) {
   return std::ranges::any_of(kFraming, [&](auto framing) { return beast::iequals(framing, name); });
 }
 
-api::Response response_of(Parser& parser) {
+enum class Kept : std::uint8_t { all, all_but_framing };
+
+api::Response response_of(Parser& parser, Kept kept = Kept::all_but_framing) {
   api::Response response{static_cast<int>(parser.get().result_int()), {}, ""};
   for (const auto& field : parser.get()) {
-    if (!is_framing(field.name_string())) {
+    if (kept == Kept::all || !is_framing(field.name_string())) {
       response.headers.add(field.name_string(), field.value());
     }
   }
@@ -172,6 +174,9 @@ class HttpClient::Connection {
 HttpClient::HttpClient(std::string_view url, std::string token)
     : url_(parse_url(url)), token_(std::move(token)) {}
 
+HttpClient::HttpClient(std::string_view url, const Forwarding& forwarding)
+    : url_(parse_url(url)), forwarding_(forwarding) {}
+
 HttpClient::~HttpClient() = default;
 
 std::unexpected<Error> HttpClient::broken(ErrorCode code, const std::string& why) {
@@ -213,15 +218,21 @@ Result<api::Response> HttpClient::receive(const api::Request& request, Deadline 
   for (;;) {
     Parser parser;
     parser.header_limit(kMaxHeaders);
-    parser.body_limit(kMaxAnswer);
+    parser.body_limit(forwarding_ ? forwarding_->max_answer : kMaxAnswer);
     parser.skip(request.method == "HEAD");
     if (const error_code error = connection_->read(parser, until)) {
       return broken(lost(request), in_words(error));
     }
     if (parser.get().result_int() < 200) continue;  // Interim; the answer is still to come.
     if (!parser.keep_alive()) connection_.reset();
-    return response_of(parser);
+    return response_of(parser, forwarding_ ? Kept::all : Kept::all_but_framing);
   }
+}
+
+Result<void> HttpClient::prepare(Duration timeout) {
+  if (!url_) return failure(ErrorCode::invalid, "a server's address is http://host:port");
+  if (connection_ != nullptr && connection_->is_idle()) return {};
+  return connect(std::chrono::steady_clock::now() + timeout);
 }
 
 Result<api::Response> HttpClient::call(const api::Request& request, Duration timeout) {

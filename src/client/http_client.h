@@ -20,17 +20,29 @@
 
 namespace once::client {
 
+// What a proxy wants of a client.
+struct Forwarding {
+  std::size_t max_answer;  // Bytes of a body; beyond them an answer counts as lost.
+};
+
 class HttpClient {
  public:
   // `url` is http://host or http://host:port; with any other, every call is `invalid`. A token that
   // is not empty goes along as a bearer's.
   explicit HttpClient(std::string_view url, std::string token = "");
+
+  // Answers have all their headers, those about framing and dates too.
+  HttpClient(std::string_view url, const Forwarding& forwarding);
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
   // The answer, whatever its status. `timeout` is for all of it, connecting included.
   Result<api::Response> call(const api::Request& request, Duration timeout);
+
+  // Opens the connection for the call that follows, unless one is open and idle. `unavailable` if
+  // it cannot be opened.
+  Result<void> prepare(Duration timeout);
 
   // Hands over a body as it comes, line by line and without the ends of lines, until it ends or
   // `on_line` returns false. An answer other than 200 is returned whole instead. `unavailable` when
@@ -52,6 +64,7 @@ class HttpClient {
 
   const std::optional<Url> url_;
   const std::string token_;
+  const std::optional<Forwarding> forwarding_;
   std::unique_ptr<Connection> connection_;
 };
 

@@ -28,6 +28,7 @@ enum class RecordKind : std::uint8_t {
   document_change = 'D',
   receipt = 'e',
   token = 'k',
+  answer = 'a',
 };
 
 class RecordWriter {

@@ -7,7 +7,7 @@
 
 namespace once::server {
 
-std::optional<api::Response> Responder::respond(const api::Request& request, Done later) {
+std::optional<api::Response> Responder::respond(api::Request request, Done later) {
   const bool appends = request.method == "POST" && (request.target.starts_with("/v1/logs/") ||
                                                     request.target.starts_with("/v1/commit"));
   const auto asked = std::make_shared<const Asked>(observer_.asked(request));

@@ -1,9 +1,5 @@
 #include "server/serve.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <sys/resource.h>
-
 #include <array>
 #include <cstdio>
 #include <utility>
@@ -11,6 +7,8 @@
 #include "once/metered_store.h"
 #include "once/open.h"
 #include "server/address_file.h"
+#include "server/lifetime.h"
+#include "server/responder.h"
 #include "server/running_metrics.h"
 #include "server/server.h"
 #include "server/store_sweep.h"
@@ -20,25 +18,6 @@ namespace {
 
 constexpr Duration kTokensEvery = std::chrono::seconds(2);
 constexpr Duration kDrain = std::chrono::seconds(4);
-
-// Blocked in every thread from now on, to be waited for in one.
-sigset_t hold_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  (void)signal(SIGPIPE, SIG_IGN);
-  (void)signal(SIGXFSZ, SIG_IGN);  // A file that may not grow is a write that failed.
-  return signals;
-}
-
-void allow_many_descriptors() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address.starts_with("[::1]") ||
@@ -75,12 +54,6 @@ struct Stopping {
     hub.stop();
   }
 };
-
-int wait_for(const sigset_t& signals) {
-  int received = 0;
-  (void)sigwait(&signals, &received);
-  return received;
-}
 
 }  // namespace
 

@@ -50,8 +50,8 @@ std::string url_of(const tcp::endpoint& endpoint) {
 
 class Server::Impl {
  public:
-  Impl(const Settings& settings, Responder& responder, Clock& clock)
-      : settings_(settings), shared_{settings_, responder, clock} {
+  Impl(const Settings& settings, Handler& handler, Clock& clock)
+      : settings_(settings), shared_{settings_, handler, clock} {
     for (std::size_t i = 0; i < thread_count(settings_); ++i) {
       threads_.push_back(std::make_unique<IoThread>());
     }
@@ -132,7 +132,7 @@ class Server::Impl {
 
   void turn_away(tcp::socket socket) const {
     api::Response refusal = api::problem(api::Code::overloaded, "too many connections are open");
-    shared_.responder.observer().refused(refusal);
+    shared_.handler.refused(refusal);
     const std::string full = encode(refusal, {.keep_alive = false}, shared_.clock.now());
     error_code ignored;
     socket.non_blocking(true, ignored);
@@ -160,8 +160,8 @@ class Server::Impl {
   std::atomic<bool> accepting_ = true;
 };
 
-Server::Server(Settings settings, Responder& responder, Clock& clock)
-    : impl_(std::make_unique<Impl>(settings, responder, clock)) {}
+Server::Server(Settings settings, Handler& handler, Clock& clock)
+    : impl_(std::make_unique<Impl>(settings, handler, clock)) {}
 Server::~Server() = default;
 
 Result<std::string> Server::listen(const std::string& address) { return impl_->listen(address); }

@@ -4,16 +4,16 @@
 #include <memory>
 #include <string>
 
-#include "server/responder.h"
+#include "server/handler.h"
 #include "server/settings.h"
 
 namespace once::server {
 
 class Server {
  public:
-  // `responder` and `clock` must outlive it.
-  Server(Settings settings, Responder& responder, Clock& clock = system_clock());
-  ~Server();
+  // `handler` and `clock` must outlive it.
+  Server(Settings settings, Handler& handler, Clock& clock = system_clock());
+  ~Server();  // Ends every connection at once.
 
   // Serves from now on. `address` is host:port; port 0 chooses one. Answers the URL.
   Result<std::string> listen(const std::string& address);

@@ -7,6 +7,7 @@
 
 #include "once/memory_store.h"
 #include "primitives/keys.h"
+#include "server/responder.h"
 #include "testing/gated_store.h"
 #include "testing/raw_http.h"
 

@@ -61,7 +61,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   }
 
   void abort() override {
-    if (follower_) shared_.responder.hub().leave(*std::exchange(follower_, std::nullopt));
+    if (follower_) shared_.handler.hub()->leave(*std::exchange(follower_, std::nullopt));
     error_code ignored;
     socket_.shutdown(tcp::socket::shutdown_both, ignored);
     socket_.close(ignored);
@@ -227,12 +227,12 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     return request;
   }
 
-  void answer(const api::Request& request, std::uint64_t id) {
-    auto following = shared_.responder.following(request);
+  void answer(api::Request request, std::uint64_t id) {
+    auto following = shared_.handler.following(request);
     if (!following) return settle(id, following.error());
     if (*following) return start_following(id, **following);
-    std::optional<api::Response> ready =
-        shared_.responder.respond(request, [self = shared_from_this(), id](api::Response response) {
+    std::optional<api::Response> ready = shared_.handler.respond(
+        std::move(request), [self = shared_from_this(), id](api::Response response) {
           self->thread_.later([self, id, response = std::move(response)] {
             self->settle(id, response);
             self->flush();
@@ -250,15 +250,15 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
       return owed.id == id;
     });
     send(encode_stream_head("text/event-stream", shared_.clock.now()));
-    follower_ = shared_.responder.hub().follow(what.name_space, what.stream, what.from,
-                                               [self = weak_from_this(), this](Chunk chunk) {
-                                                 if (const auto alive = self.lock()) {
-                                                   thread_.later([alive, this, chunk] {
-                                                     fed_ = true;
-                                                     send(*chunk);
-                                                   });
-                                                 }
-                                               });
+    follower_ = shared_.handler.hub()->follow(what.name_space, what.stream, what.from,
+                                              [self = weak_from_this(), this](Chunk chunk) {
+                                                if (const auto alive = self.lock()) {
+                                                  thread_.later([alive, this, chunk] {
+                                                    fed_ = true;
+                                                    send(*chunk);
+                                                  });
+                                                }
+                                              });
   }
 
   void send(std::string_view bytes) {
@@ -282,7 +282,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   // Answers what was no request, and reads no further.
   void refuse(api::Response response) {
     refused_ = true;
-    shared_.responder.observer().refused(response);
+    shared_.handler.refused(response);
     const std::uint64_t id = owe({.keep_alive = false}).id;
     settle(id, response);
     flush();
@@ -315,7 +315,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     const bool done = owed_.empty() && (ended_ || (finishing_ && !in_request()));
     if (error || closing_ || done) return abort();
     if (follower_ && owed_.empty() && std::exchange(fed_, false)) {
-      shared_.responder.hub().ready(*follower_);
+      shared_.handler.hub()->ready(*follower_);
     }
     idle_since_ = std::chrono::steady_clock::now();
     take_requests();  // What was left in the buffer when too many were owed.

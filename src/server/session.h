@@ -6,7 +6,7 @@
 #include <chrono>
 #include <memory>
 
-#include "server/responder.h"
+#include "server/handler.h"
 #include "server/settings.h"
 
 namespace once::server {
@@ -16,7 +16,7 @@ class IoThread;
 // What the connections of a server share. Must outlive them.
 struct Shared {
   const Settings& settings;
-  Responder& responder;
+  Handler& handler;
   Clock& clock;
 };
 

@@ -10,25 +10,37 @@ std::string_view reason_of(int status) {
   switch (status) {
     case 200: return "OK";
     case 201: return "Created";
+    case 202: return "Accepted";
     case 204: return "No Content";
+    case 206: return "Partial Content";
+    case 301: return "Moved Permanently";
+    case 302: return "Found";
+    case 303: return "See Other";
     case 304: return "Not Modified";
+    case 307: return "Temporary Redirect";
+    case 308: return "Permanent Redirect";
     case 400: return "Bad Request";
     case 401: return "Unauthorized";
+    case 402: return "Payment Required";
     case 403: return "Forbidden";
     case 404: return "Not Found";
     case 405: return "Method Not Allowed";
+    case 406: return "Not Acceptable";
     case 408: return "Request Timeout";
     case 409: return "Conflict";
+    case 410: return "Gone";
     case 412: return "Precondition Failed";
     case 413: return "Content Too Large";
     case 415: return "Unsupported Media Type";
     case 422: return "Unprocessable Content";
     case 428: return "Precondition Required";
+    case 429: return "Too Many Requests";
     case 431: return "Request Header Fields Too Large";
     case 500: return "Internal Server Error";
     case 501: return "Not Implemented";
     case 502: return "Bad Gateway";
     case 503: return "Service Unavailable";
+    case 504: return "Gateway Timeout";
     default: return "Status";
   }
 }
@@ -62,12 +74,16 @@ const std::string& cached_date(Time now) {
   return text;
 }
 
-void start(std::string& out, int status, Time now) {
+void start(std::string& out, int status) {
   out += "HTTP/1.1 ";
   out += std::to_string(status);
   out += ' ';
   out += reason_of(status);
-  out += "\r\nDate: ";
+  out += "\r\n";
+}
+
+void date(std::string& out, Time now) {
+  out += "Date: ";
   out += cached_date(now);
   out += "\r\n";
 }
@@ -77,7 +93,9 @@ void start(std::string& out, int status, Time now) {
 std::string encode(const api::Response& response, const Framing& framing, Time now) {
   std::string out;
   out.reserve(256 + response.body.size());
-  start(out, response.status, now);
+  start(out, response.status);
+  // A proxy's answer has the date of its origin, and to HEAD the length that its origin told.
+  if (!response.headers.find("Date")) date(out, now);
   for (const auto& [name, value] : response.headers.fields()) {
     out += name;
     out += ": ";
@@ -85,7 +103,7 @@ std::string encode(const api::Response& response, const Framing& framing, Time n
     out += "\r\n";
   }
   const bool bodiless = response.status == 204 || response.status == 304;
-  if (!bodiless) {
+  if (!bodiless && !(framing.head && response.headers.find("Content-Length"))) {
     out += "Content-Length: ";
     out += std::to_string(response.body.size());
     out += "\r\n";
@@ -102,7 +120,8 @@ std::string encode(const api::Response& response, const Framing& framing, Time n
 
 std::string encode_stream_head(std::string_view content_type, Time now) {
   std::string out;
-  start(out, 200, now);
+  start(out, 200);
+  date(out, now);
   out += "Content-Type: ";
   out += content_type;
   out += "\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n";

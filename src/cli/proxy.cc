@@ -1,0 +1,158 @@
+#include <array>
+#include <iostream>
+
+#include "api/text.h"
+#include "cli/answer.h"
+#include "cli/directory_target.h"
+#include "cli/invocation.h"
+#include "cli/target.h"
+#include "client/url.h"
+#include "once/open.h"
+#include "proxy/serve.h"
+
+namespace once::cli {
+namespace {
+
+std::unexpected<Error> wrong(std::string message) {
+  return failure(ErrorCode::invalid, std::move(message));
+}
+
+// Sets `value` if the option was given.
+Result<void> read_count(const Invocation& invocation, std::string_view name, std::int64_t most,
+                        std::size_t& value) {
+  const auto given = invocation.integer(name);
+  if (!given) return std::unexpected(given.error());
+  if (!*given) return {};
+  if (**given < 1 || **given > most) {
+    std::string message = "--";
+    return wrong(message.append(name).append(" is 1 to ").append(std::to_string(most)));
+  }
+  value = static_cast<std::size_t>(**given);
+  return {};
+}
+
+Result<void> read_duration(const Invocation& invocation, std::string_view name, Duration most,
+                           Duration& value) {
+  const auto text = invocation.option(name);
+  if (!text) return {};
+  const std::optional<Duration> given = api::parse_duration(*text);
+  if (!given || *given < Duration(1) || *given > most) {
+    std::string message = "--";
+    return wrong(message.append(name).append(" is not a duration, or too long: ").append(*text));
+  }
+  value = *given;
+  return {};
+}
+
+Result<void> read_rules(const Invocation& invocation, proxy::Rules& rules) {
+  rules.upstream = invocation.option("upstream").value_or("");
+  if (!client::parse_url(rules.upstream)) return wrong("--upstream is http://host:port");
+  rules.require_key = invocation.flag("require-key");
+  rules.retry_5xx = invocation.flag("retry-5xx");
+  const std::string after = invocation.option("after-unknown").value_or("refuse");
+  if (after != "refuse" && after != "retry") return wrong("--after-unknown is refuse or retry");
+  if (after == "retry") rules.after_unknown = proxy::AfterUnknown::retry;
+  if (invocation.option("if-store-down") == "proceed") rules.if_store_down = IfStoreDown::proceed;
+  constexpr std::int64_t kMostBytes = 64 << 20;
+  Result<void> ok = read_count(invocation, "max-body", kMostBytes, rules.max_body);
+  if (ok) ok = read_count(invocation, "max-answer", kMostBytes, rules.max_answer);
+  if (!ok) return ok;
+  return read_duration(invocation, "upstream-timeout", proxy::kMaxUpstreamTimeout,
+                       rules.upstream_timeout);
+}
+
+// A directory where a server runs is that server's.
+Result<std::string> store_of(const Invocation& invocation) {
+  const auto named = invocation.option("store");
+  Result<std::string> address = named ? Result<std::string>(*named) : default_store();
+  if (!address) return address;
+  const auto directory = directory_of(*address);
+  const auto url = directory ? running_server(*directory) : std::nullopt;
+  return url ? *url : *address;
+}
+
+Result<proxy::ProxyOptions> options_of(const Invocation& invocation) {
+  proxy::ProxyOptions options;
+  if (Result<void> ok = read_rules(invocation, options.rules); !ok) {
+    return std::unexpected(ok.error());
+  }
+  Result<std::string> store = store_of(invocation);
+  if (!store) return std::unexpected(store.error());
+  options.store = std::move(*store);
+  options.token = invocation.option("token").value_or("");
+  options.name_space = invocation.option("namespace").value_or("");
+  options.listen = invocation.option("listen").value_or(options.listen);
+  Result<void> ok = read_count(invocation, "workers", 1'000, options.workers);
+  if (ok) {
+    ok = read_count(invocation, "max-connections", 1'000'000, options.settings.max_connections);
+  }
+  if (ok) ok = read_duration(invocation, "ttl", std::chrono::days(3'650), options.ttl);
+  if (!ok) return std::unexpected(ok.error());
+  return options;
+}
+
+int run(const Invocation& invocation) {
+  const Result<proxy::ProxyOptions> options = options_of(invocation);
+  if (!options) return complain(invocation, options.error());
+  const Result<void> served = proxy::serve(*options, [](const std::string& line) {
+    std::cout << line << '\n' << std::flush;
+  });
+  return served ? kDone : complain(invocation, served.error());
+}
+
+constexpr std::array kOptions = {
+    Option{"upstream"},
+    Option{"listen"},
+    Option{"require-key", Option::Kind::flag},
+    Option{"retry-5xx", Option::Kind::flag},
+    Option{"after-unknown"},
+    Option{"ttl"},
+    Option{"upstream-timeout"},
+    Option{"max-body"},
+    Option{"max-answer"},
+    Option{"workers"},
+    Option{"max-connections"},
+};
+constexpr std::array kVerbs = {Verb{.options = kOptions, .run = run}};
+
+}  // namespace
+
+const Command kProxy = {
+    .name = "proxy",
+    .summary = "Replays an upstream's answers to requests with an Idempotency-Key",
+    .help =
+        R"(Usage: once proxy --upstream http://HOST:PORT [--listen 127.0.0.1:7601] [--store ADDRESS]
+                  [--require-key] [--retry-5xx] [--after-unknown refuse|retry] [--ttl 24h]
+
+Stands before an HTTP server. Of POST and PATCH requests with an Idempotency-Key (1 to 255
+characters, quoted or not) the first is sent, and its answer is stored and replayed, byte for byte and
+with Idempotent-Replayed: true. While it is in flight others get 409; with another body 422. Keys of
+two users (Authorization), methods, paths or queries have nothing to do with each other. All other
+requests pass.
+
+Every complete answer is stored but 429 and 503, which free the key, as does a failure before the
+first byte was sent. If the answer is lost after that, or the proxy dies, the outcome is unknown: 502,
+code unknown, and the request is not sent again until the claim that the answer names is forgotten
+('once claim forget NAME'; on a directory, run 'once serve' there, and proxy and commands share it).
+
+  --require-key              POST and PATCH without a key are refused (400)
+  --retry-5xx                every answer from 500 on frees the key
+  --after-unknown retry      an unknown outcome frees the key: a request may take effect twice
+  --if-store-down proceed    send without a guard when the store cannot be asked
+  --ttl 24h                  how long answers are replayed
+  --upstream-timeout 30s     from connecting to the last byte; at most 1h
+  --max-body 1048576         bytes of a request's body
+  --max-answer 16777216      bytes of an answer's body; a larger one counts as lost. One that the
+                             store does not take is passed on, and repeats get 502, too_large
+  --workers 64               requests at the upstream at once; four times as many wait, more get 503
+  --max-connections 10000    of clients
+
+It listens where it is told, and has no tokens: who may do what is for the upstream to say.
+
+Example:
+  timeout 1 once proxy --upstream http://127.0.0.1:8080 --listen 127.0.0.1:0 || true
+)",
+    .verbs = kVerbs,
+};
+
+}  // namespace once::cli

@@ -1,0 +1,65 @@
+#include "proxy/headers.h"
+
+#include <algorithm>
+#include <array>
+#include <ranges>
+#include <span>
+
+namespace once::proxy {
+namespace {
+
+constexpr std::array<std::string_view, 9> kOfAConnection = {
+    "Connection", "Keep-Alive",        "Proxy-Connection", "Proxy-Authenticate", "TE",
+    "Trailer",    "Transfer-Encoding", "Upgrade",          "Proxy-Authorization"};
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+  return text;
+}
+
+// Whether a Connection header names it: "close, X-Hop".
+bool is_nominated(const api::Headers& headers, std::string_view name) {
+  for (const auto& field : headers.fields()) {
+    if (!same_name(field.name, "Connection")) continue;
+    for (const auto part : std::views::split(std::string_view(field.value), ',')) {
+      if (same_name(trimmed(std::string_view(part.begin(), part.end())), name)) return true;
+    }
+  }
+  return false;
+}
+
+api::Headers without(const api::Headers& headers, std::span<const std::string_view> names) {
+  api::Headers kept;
+  const auto is_one_of = [](std::string_view name, std::span<const std::string_view> those) {
+    return std::ranges::any_of(those, [&](auto one) { return same_name(name, one); });
+  };
+  for (const auto& [name, value] : headers.fields()) {
+    if (is_one_of(name, kOfAConnection) || is_one_of(name, names)) continue;
+    if (!is_nominated(headers, name)) kept.add(name, value);
+  }
+  return kept;
+}
+
+}  // namespace
+
+bool same_name(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+api::Headers towards_upstream(const api::Headers& headers) {
+  // The body is here already, so nobody waits for a `100 Continue`.
+  constexpr std::array<std::string_view, 3> kAnew = {"Host", "Content-Length", "Expect"};
+  api::Headers forwarded = without(headers, kAnew);
+  forwarded.add("Via", "1.1 once");
+  return forwarded;
+}
+
+api::Headers towards_client(const api::Headers& headers, std::string_view method) {
+  constexpr std::array<std::string_view, 1> kAnew = {"Content-Length"};
+  return method == "HEAD" ? without(headers, {}) : without(headers, kAnew);
+}
+
+}  // namespace once::proxy

@@ -1,0 +1,85 @@
+#include "proxy/idempotency_key.h"
+
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <array>
+
+#include "proxy/headers.h"
+
+namespace once::proxy {
+namespace {
+
+constexpr std::string_view kHeader = "Idempotency-Key";
+constexpr std::size_t kScopeDigits = 32;  // 128 bits.
+
+std::unexpected<Error> wrong(std::string_view what) {
+  std::string message(kHeader);
+  return failure(ErrorCode::invalid, message.append(" ").append(what));
+}
+
+// What stands between the quotes, with \" and \\ for " and \.
+std::optional<std::string> unquoted(std::string_view text) {
+  if (text.size() < 2 || !text.ends_with('"')) return std::nullopt;
+  text = text.substr(1, text.size() - 2);
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') return std::nullopt;
+    if (text[i] == '\\') {
+      ++i;
+      if (i == text.size() || (text[i] != '"' && text[i] != '\\')) return std::nullopt;
+    }
+    out += text[i];
+  }
+  return out;
+}
+
+// Each part with its length in front: "a" and "bc" are not "ab" and "c" (H32).
+void append_part(std::string& out, std::string_view part) {
+  out.append(std::to_string(part.size())).append(":").append(part);
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> key_of(const api::Headers& headers) {
+  const auto given = headers.find(kHeader);
+  if (!given) return std::nullopt;
+  if (headers.count(kHeader) > 1) return wrong("stands there twice");
+  std::string key(*given);
+  if (key.starts_with('"')) {
+    std::optional<std::string> inner = unquoted(key);
+    if (!inner) return wrong("is not a string in quotes");
+    key = std::move(*inner);
+  }
+  if (key.empty()) return wrong("is empty");
+  if (key.size() > kMaxKey) return wrong("has more than 255 characters");
+  const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
+  if (!std::ranges::all_of(key, printable)) return wrong("has other than printable ASCII");
+  return key;
+}
+
+std::string digest_of(std::string_view text) {
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  const std::string bytes(text);
+  ::SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (const unsigned char byte : digest) {
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+  return out;
+}
+
+std::string claim_name(const api::Request& request, std::string_view key) {
+  std::string scope;
+  for (const auto& [name, value] : request.headers.fields()) {
+    if (same_name(name, "Authorization")) append_part(scope, value);
+  }
+  append_part(scope, request.method);
+  append_part(scope, request.target);
+  std::string name = "proxy/";
+  return name.append(digest_of(scope), 0, kScopeDigits).append("/").append(key);
+}
+
+}  // namespace once::proxy

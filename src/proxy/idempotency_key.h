@@ -1,0 +1,25 @@
+// The key that a client gave its request, and the name of the claim that stands for the two.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "api/message.h"
+#include "once/error.h"
+
+namespace once::proxy {
+
+inline constexpr std::size_t kMaxKey = 255;  // Characters.
+
+// Of `Idempotency-Key`, quoted as a string of RFC 8941 or not: "a" and a are one key. Nothing if
+// there is none. `invalid`: twice, empty, too long, half quoted, or not printable ASCII.
+Result<std::optional<std::string>> key_of(const api::Headers& headers);
+
+// Hex of the SHA-256.
+std::string digest_of(std::string_view text);
+
+// `proxy/SCOPE/KEY`. The scope is a digest of Authorization, method, path and query, so that keys
+// of two users, or for two resources, have nothing to do with each other, and no secret is stored.
+std::string claim_name(const api::Request& request, std::string_view key);
+
+}  // namespace once::proxy

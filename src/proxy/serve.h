@@ -1,0 +1,30 @@
+// The proxy from start to stop.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "proxy/exchange.h"
+#include "server/settings.h"
+
+namespace once::proxy {
+
+inline constexpr Duration kMaxUpstreamTimeout = std::chrono::hours(1);
+
+struct ProxyOptions {
+  std::string store;  // Its address, or the URL of a server.
+  std::string token;  // For a server.
+  std::string name_space;
+  std::string listen = "127.0.0.1:7601";
+  std::size_t workers = 64;
+  Duration ttl = std::chrono::hours(24);
+  Rules rules;
+  server::Settings settings;
+};
+
+// Until SIGTERM or SIGINT; what is under way then is carried to its end, which the time-outs bound.
+// `ready` is called once, with a line that says where, for whom and on what. An error if it could
+// not start.
+Result<void> serve(ProxyOptions options, const std::function<void(const std::string&)>& ready);
+
+}  // namespace once::proxy

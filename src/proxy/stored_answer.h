@@ -1,0 +1,24 @@
+// An upstream's answer as it is stored and replayed. docs/formats.md draws the bytes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/message.h"
+#include "once/item.h"
+
+namespace once::proxy {
+
+struct StoredAnswer {
+  api::Response response;
+
+  // The body had more bytes than the store takes; only how many is known.
+  bool without_body = false;
+  std::uint64_t body_bytes = 0;
+};
+
+Bytes encode(const api::Response& response);
+Bytes encode_without_body(const api::Response& response);  // Its status and length, no headers.
+Result<StoredAnswer> decode_answer(std::string_view record);
+
+}  // namespace once::proxy
