@@ -37,9 +37,9 @@ std::optional<api::Response> Workers::respond(api::Request request, Done later) 
   return std::nullopt;
 }
 
-std::optional<Workers::Job> Workers::next() ONCE_UNCHECKED_LOCKING {
+std::optional<Workers::Job> Workers::next() {
   Lock lock(mutex_);
-  signal_.wait(lock.native(), [this] { return ending_ || !waiting_.empty(); });
+  while (!ending_ && waiting_.empty()) signal_.wait(lock.native());
   if (waiting_.empty()) return std::nullopt;
   Job job = std::move(waiting_.front());
   waiting_.pop_front();
