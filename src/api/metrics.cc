@@ -123,8 +123,8 @@ Metrics::Metrics()
   (void)skipped_.with({name_of(Primitive::seen)});
 }
 
-void Metrics::answered(const Subject& subject, const Response& response,
-                       std::chrono::nanoseconds length) {
+Outcome Metrics::answered(const Subject& subject, const Response& response,
+                          std::chrono::nanoseconds length) {
   const Notes& notes = response.notes;
   const Outcome outcome = outcome_of(subject, response);
   const std::string_view type =
@@ -140,6 +140,7 @@ void Metrics::answered(const Subject& subject, const Response& response,
   if (subject.primitive == Primitive::documents && !subject.reads) {
     count_document(notes, outcome, length);
   }
+  return outcome;
 }
 
 void Metrics::count_status(int status) {

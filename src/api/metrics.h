@@ -38,7 +38,9 @@ class Metrics {
  public:
   Metrics();
 
-  void answered(const Subject& subject, const Response& response, std::chrono::nanoseconds length);
+  // What it was counted as.
+  Outcome answered(const Subject& subject, const Response& response,
+                   std::chrono::nanoseconds length);
   void refused(int status) { count_status(status); }  // What was no request.
 
   // Of the store: what its last walk found and removed.

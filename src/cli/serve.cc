@@ -69,8 +69,8 @@ commands that are given the directory go through the server.
   --listen HOST:PORT    port 0 chooses one
   --max-connections N   more are answered 503
   --log text|json       write a line to standard error for each notable thing: start, stop, refusals,
-                        errors, duplicates, and requests whose traceparent asks to be recorded. Without
-                        it only warnings and errors are written, as text
+                        errors, duplicates, and requests whose traceparent is sampled. Without it
+                        only warnings and errors are written, as text
   --open-to-all         listen beyond loopback although no token is configured: everybody who reaches
                         the port may do everything. See 'once help token' for the better way
 

@@ -138,6 +138,12 @@ TEST_F(Server, H29_OnItsDirectoryIsTalkedTo) {
   EXPECT_FALSE(std::filesystem::exists(store() / "CURRENT"));
 }
 
+TEST_F(Server, DoesNotStartWithALogOfAnotherKind) {
+  const Outcome outcome = once("serve --listen 127.0.0.1:0 --log xml");
+  EXPECT_EQ(outcome.exit_code, 64);
+  EXPECT_TRUE(holds(outcome.err, "--log is text or json")) << outcome.err;
+}
+
 TEST_F(Server, SendsTheEventsOfALogAsTheyCome) {
   const std::string first = R"({"index":4,"time":"t","data":"a"})";
   const std::string second = R"({"index":5,"time":"t","data":"b"})";

@@ -83,8 +83,9 @@ Asked Observer::asked(const api::Request& request) {
 
 void Observer::answered(const Asked& asked, api::Response& response) {
   const nanoseconds length = steady_clock::now() - asked.since;
-  metrics_.answered(asked.subject, response, length);
-  note(asked, response, length);
+  const Outcome outcome = metrics_.answered(asked.subject, response, length);
+  note(asked, response, outcome);
+  if (asked.trace && asked.trace->sampled) note_span(asked, response, outcome, length);
   response.headers.add(std::string(kRequestId), asked.request_id);
 }
 
@@ -95,27 +96,25 @@ void Observer::refused(api::Response& response) {
   response.headers.add(std::string(kRequestId), id);
 }
 
-void Observer::note(const Asked& asked, const api::Response& response, nanoseconds length) {
-  const Outcome outcome = outcome_of(asked.subject, response);
+void Observer::note(const Asked& asked, const api::Response& response, Outcome outcome) {
   if (is_our_failure(outcome)) {
-    note_failure(asked, response, Level::error, "failed");
+    note_failure(asked, response, outcome, Level::error);
   }
   if (is_refusal(outcome)) {
     const Level level = outcome == Outcome::overloaded ? Level::warning : Level::info;
-    note_failure(asked, response, level, "refused");
+    note_failure(asked, response, outcome, level);
   }
   const std::string_view reason = reason_of(response, outcome);
   if (!reason.empty()) note_duplicate(asked, response, reason);
-  if (asked.trace && asked.trace->sampled) note_span(asked, response, length);
 }
 
-void Observer::note_failure(const Asked& asked, const api::Response& response, Level level,
-                            std::string_view what) {
-  Journal::Line line = journal_.line(level, what);
+void Observer::note_failure(const Asked& asked, const api::Response& response, Outcome outcome,
+                            Level level) {
+  Journal::Line line = journal_.line(level, level == Level::error ? "failed" : "refused");
   line.text("method", asked.method)
       .text("path", asked.path)
       .integer("status", response.status)
-      .text("code", name_of(outcome_of(asked.subject, response)))
+      .text("code", name_of(outcome))
       .text("request_id", asked.request_id);
   if (asked.trace) line.text("trace_id", asked.trace->trace_id);
 }
@@ -131,7 +130,8 @@ void Observer::note_duplicate(const Asked& asked, const api::Response& response,
   if (asked.trace) line.text("trace_id", asked.trace->trace_id);
 }
 
-void Observer::note_span(const Asked& asked, const api::Response& response, nanoseconds length) {
+void Observer::note_span(const Asked& asked, const api::Response& response, Outcome outcome,
+                         nanoseconds length) {
   if (!journal_.takes(Level::info)) return;
   journal_.line(Level::info, "span")
       .text("span", span_of(asked, response))
@@ -141,7 +141,7 @@ void Observer::note_span(const Asked& asked, const api::Response& response, nano
       .text("method", asked.method)
       .text("path", asked.path)
       .integer("status", response.status)
-      .text("outcome", name_of(outcome_of(asked.subject, response)))
+      .text("outcome", name_of(outcome))
       .milliseconds("duration_ms", length)
       .text("request_id", asked.request_id);
 }

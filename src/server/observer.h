@@ -36,11 +36,11 @@ class Observer {
 
  private:
   std::string new_id();
-  void note(const Asked& asked, const api::Response& response, std::chrono::nanoseconds length);
-  void note_failure(const Asked& asked, const api::Response& response, Level level,
-                    std::string_view what);
+  void note(const Asked& asked, const api::Response& response, api::Outcome outcome);
+  void note_failure(const Asked& asked, const api::Response& response, api::Outcome outcome,
+                    Level level);
   void note_duplicate(const Asked& asked, const api::Response& response, std::string_view reason);
-  void note_span(const Asked& asked, const api::Response& response,
+  void note_span(const Asked& asked, const api::Response& response, api::Outcome outcome,
                  std::chrono::nanoseconds length);
 
   api::Metrics& metrics_;
