@@ -39,9 +39,8 @@ class PartitionTable {
   // meanwhile, some other place is brought, which harms nobody.
   void fetch(std::uint32_t hash) const {
     const std::uint64_t homes = outline_.homes.load(std::memory_order_relaxed);
-    const std::uintptr_t first = outline_.first.load(std::memory_order_relaxed);
-    const std::uint64_t home = (static_cast<std::uint64_t>(hash) * homes) >> 32;
-    __builtin_prefetch(reinterpret_cast<const void*>(first + home * sizeof(Slot)));
+    const Slot* const first = outline_.first.load(std::memory_order_relaxed);
+    __builtin_prefetch(first + ((static_cast<std::uint64_t>(hash) * homes) >> 32));
   }
 
   void insert(std::uint32_t hash, std::uint32_t entry);
@@ -68,12 +67,11 @@ class PartitionTable {
 
   // Where the table is, on a line of its own that changes only when the table moves.
   struct alignas(64) Outline {
-    std::atomic<std::uintptr_t> first = 0;
+    std::atomic<const Slot*> first = nullptr;
     std::atomic<std::uint64_t> homes = 0;
   };
   void publish() {
-    outline_.first.store(reinterpret_cast<std::uintptr_t>(slots_.data()),
-                         std::memory_order_relaxed);
+    outline_.first.store(slots_.data(), std::memory_order_relaxed);
     outline_.homes.store(homes_, std::memory_order_relaxed);
   }
 
