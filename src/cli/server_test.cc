@@ -164,6 +164,7 @@ TEST_F(Server, SendsTheEventsOfALogAsTheyCome) {
   const Outcome outcome = once("log follow s --from 4 --limit 3 --json --store " + peer.url());
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, first + "\n" + second + "\n" + third + "\n");
+  peer.end();
   ASSERT_EQ(requests.size(), 4U);
   EXPECT_TRUE(requests[0].starts_with("GET /v1/logs/s?from=4&limit=3 ")) << requests[0];
   EXPECT_TRUE(requests[2].starts_with("GET /v1/logs/s?from=5&follow=true ")) << requests[2];
