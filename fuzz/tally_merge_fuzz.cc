@@ -72,7 +72,7 @@ void check_refusal(const Order& order, const std::optional<Item>& standing, Erro
 // if the kind says so.
 void check_again(const Order& order, const Item& after) {
   Verdict verdict = Verdict::merged;
-  const Result<Edit> edit = order.change(verdict).apply(after);
+  const Result<Edit> edit = order.edit(after, verdict);
   if (order.ids_inside) {
     require(edit && std::holds_alternative<Keep>(*edit) && verdict == Verdict::landed);
   } else if (order.monoid->idempotent()) {
@@ -84,7 +84,7 @@ void check_again(const Order& order, const Item& after) {
 
 void check_merge(const Order& order, const std::optional<Item>& standing) {
   Verdict verdict = Verdict::merged;
-  const Result<Edit> edit = order.change(verdict).apply(standing);
+  const Result<Edit> edit = order.edit(standing, verdict);
   if (!edit) return check_refusal(order, standing, edit.error().code);
   require(std::holds_alternative<Replace>(*edit) == (verdict == Verdict::merged));
   if (verdict != Verdict::merged) return;
