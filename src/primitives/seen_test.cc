@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "once/claims.h"
 #include "primitives/claims_fixture.h"
 
@@ -50,6 +52,20 @@ TEST_F(SeenTest, H11_ALostReplyLosesNoEvent) {
   EXPECT_EQ(seen({"a", "b", "c"}), Firsts({true, true, true}));
   faulty_->deliver_late();
   EXPECT_EQ(seen({"a", "b", "c"}), Firsts({false, false, false}));
+}
+
+TEST_F(SeenTest, H11_AnIdTwiceInOneCallIsFirstOnceWhateverBecameOfTheReplies) {
+  int call = 0;
+  for (const Fault one : {Fault::none, Fault::fail_after, Fault::land_late}) {
+    for (const Fault other : {Fault::none, Fault::fail_after, Fault::land_late}) {
+      const std::string id = std::to_string(++call);
+      meet({one, other});
+      const Firsts first = seen({id, id});
+      faulty_->deliver_late();
+      EXPECT_EQ(std::ranges::count(first, true), 1) << id;
+      EXPECT_EQ(seen({id}), Firsts({false})) << id;
+    }
+  }
 }
 
 TEST_F(SeenTest, ASeenIdIsADoneClaimWithoutAResult) {
