@@ -1,8 +1,6 @@
 #include "api/item_text.h"
 
-#include <array>
 #include <charconv>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -19,13 +17,6 @@ constexpr std::size_t kCheckBytes = 4;
 
 void add_bytes(JsonObject& out, const std::string& name, const std::string& bytes) {
   is_utf8(bytes) ? out.text(name, bytes) : out.text(name + "64", armored(bytes));
-}
-
-std::string version_text(Version version) {
-  std::array<char, kVersionDigits + 1> text{};
-  std::snprintf(text.data(), text.size(), "%016llx",
-                static_cast<unsigned long long>(version.number));
-  return text.data();
 }
 
 std::optional<Version> parse_version(std::string_view text) {
@@ -88,7 +79,7 @@ std::string item_text(const Listed& listed) {
   JsonObject out;
   add_bytes(out, "home", listed.key.partition.home);
   add_bytes(out, "part", listed.key.partition.part);
-  out.integer("sort", listed.key.sort).text("version", version_text(listed.item.version));
+  out.integer("sort", listed.key.sort).text("version", hex_text(listed.item.version.number));
   if (const auto* number = std::get_if<std::int64_t>(&listed.item.value)) {
     out.integer("number", *number);
   } else {

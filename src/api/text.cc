@@ -141,6 +141,13 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   return value;
 }
 
+std::string hex_text(std::uint64_t value) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text(16, '0');
+  for (auto digit = text.rbegin(); value != 0; ++digit, value >>= 4) *digit = kDigits[value & 15];
+  return text;
+}
+
 std::optional<Duration> parse_duration(std::string_view text) {
   const std::size_t digits = text.find_first_not_of("0123456789");
   if (digits == 0 || digits == std::string_view::npos) return std::nullopt;

@@ -25,6 +25,9 @@ std::optional<Time> parse_time(std::string_view text);
 // Decimal digits, with a sign if need be, and nothing else.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 
+// Sixteen hex digits.
+std::string hex_text(std::uint64_t value);
+
 // Percent-decoding. Nothing if a % is not followed by two hex digits.
 std::optional<std::string> decode_percent(std::string_view text);
 std::string encode_percent(std::string_view text);  // All but letters, digits and -._~

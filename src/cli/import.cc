@@ -14,6 +14,7 @@
 #include "cli/request.h"
 #include "cli/target.h"
 #include "cli/terminal.h"
+#include "primitives/claim_record.h"
 #include "primitives/keys.h"
 
 namespace once::cli {
@@ -22,10 +23,6 @@ namespace {
 // What goes into one request; a line that is larger goes alone.
 constexpr std::size_t kLines = 1'000;
 constexpr std::size_t kBytes = 512U << 10;
-
-// How long a fence outlives its claim; see docs/formats.md. A clock that is behind by less gives no
-// fence twice.
-constexpr Duration kFenceKept = std::chrono::hours(1);
 
 class Importer {
  public:
@@ -41,7 +38,8 @@ class Importer {
     if (!page) return complain(invocation_, page.error());
     if (page->status != 200) return complain(invocation_, *page);
     const auto now = api::parse_time(field_of(*page, "time"));
-    if (now && *now + kFenceKept >= exported) return kDone;
+    // A clock that is behind by less gives no fence twice.
+    if (now && *now + claims::kFenceMemory >= exported) return kDone;
     return complain(invocation_, {ErrorCode::denied,
                                   "this store's clock is more than an hour behind that of the "
                                   "export, and fences would not rise"});

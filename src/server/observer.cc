@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdio>
 
+#include "api/text.h"
 #include "once/entropy.h"
 
 namespace once::server {
@@ -24,12 +24,6 @@ bool is_sane(std::string_view id) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("-_.:/+=@~").find(c) != std::string_view::npos;
   });
-}
-
-std::string hex(std::uint64_t value) {
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(value));
-  return text.data();
 }
 
 // Why a duplicate did not act; empty if the answer is about none.
@@ -137,7 +131,7 @@ void Observer::note_span(const Asked& asked, const api::Response& response, Outc
       .text("span", span_of(asked, response))
       .text("trace_id", asked.trace->trace_id)
       .text("parent_id", asked.trace->parent_id)
-      .text("span_id", hex(system_entropy().random() | 1U))
+      .text("span_id", api::hex_text(system_entropy().random() | 1U))
       .text("method", asked.method)
       .text("path", asked.path)
       .integer("status", response.status)

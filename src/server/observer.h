@@ -32,8 +32,6 @@ class Observer {
   void answered(const Asked& asked, api::Response& response);
   void refused(api::Response& response);  // What was no request.
 
-  Journal& journal() { return journal_; }
-
  private:
   std::string new_id();
   void note(const Asked& asked, const api::Response& response, api::Outcome outcome);

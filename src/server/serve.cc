@@ -1,9 +1,8 @@
 #include "server/serve.h"
 
-#include <array>
-#include <cstdio>
 #include <utility>
 
+#include "api/text.h"
 #include "once/metered_store.h"
 #include "once/open.h"
 #include "server/address_file.h"
@@ -28,13 +27,6 @@ Result<void> check_listen(const ServeOptions& options, const tokens::Table& toke
   if (is_loopback(options.listen) || options.open_to_all || !tokens.empty()) return {};
   return failure(ErrorCode::invalid, "refusing to listen on " + options.listen +
                                          " without tokens; see 'once help serve'");
-}
-
-std::string new_instance() {
-  std::array<char, 20> text{};
-  std::snprintf(text.data(), text.size(), "%016llx",
-                static_cast<unsigned long long>(system_entropy().random()));
-  return text.data();
 }
 
 // Another process on the same store may have made or revoked some. What cannot be read now is read
@@ -63,7 +55,7 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   Result<std::unique_ptr<Store>> store =
       open_store(options.store, {.sweep_every = Duration::zero()});
   if (!store) return std::unexpected(std::move(store.error()));
-  options.service.instance = new_instance();
+  options.service.instance = api::hex_text(system_entropy().random());
   options.service.store = (*store)->describe();
   options.settings.max_document_bytes =
       std::max(options.settings.max_document_bytes, (*store)->limits().value_bytes);
