@@ -22,13 +22,23 @@ if(ONCE_SANITIZE)
   endif()
 endif()
 
-# once_tidy(TARGET): clang-tidy beside the compiler, so that only what changed is looked at again.
-if(ONCE_TIDY)
-  find_program(ONCE_CLANG_TIDY clang-tidy-19 REQUIRED)
+# The lanes beside release compile sources in groups (CMAKE_UNITY_BUILD), because the headers are most
+# of their time; release compiles each alone, so that none leans on another's includes.
+# once_alone(SOURCE...): these have names of their own that others in their group have, too.
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # A group has other files' nameless namespaces in what g++ takes for a header.
+  add_compile_options(-Wno-subobject-linkage)
 endif()
+function(once_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
+# once_tidy(TARGET): a test that clang-tidy finds nothing in it.
 function(once_tidy target)
   if(ONCE_TIDY)
-    set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "${ONCE_CLANG_TIDY};--quiet")
+    add_test(NAME style.tidy.${target}
+             COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-tidy ${PROJECT_BINARY_DIR} ${target})
+    set_tests_properties(style.tidy.${target} PROPERTIES TIMEOUT 1800)
   endif()
 endfunction()
 
@@ -55,5 +65,8 @@ function(once_test name)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE once_flags once::core ${arg_LIBRARIES} GTest::gtest_main)
+  if(ONCE_SANITIZE)
+    target_compile_options(${name} PRIVATE -O0)  # Half the time to compile; what it tests has -O1.
+  endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
 endfunction()

@@ -157,6 +157,11 @@ inline std::string http_answer(const std::string& status, const std::string& bod
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
+// What an upstream answers that counts its requests.
+inline std::string numbered(const std::string&, int number) {
+  return http_answer("201 Created", std::to_string(number));
+}
+
 // Stands between a proxy and the server that keeps its claims, and holds up requests: what `hold`
 // says of a request happens when it was answered, or else before it is passed on.
 class StoreRelay {

@@ -12,7 +12,7 @@
 namespace once::cli {
 namespace {
 
-std::unexpected<Error> wrong(const std::string& file, const std::string& problem) {
+std::unexpected<Error> bad_file(const std::string& file, const std::string& problem) {
   return failure(ErrorCode::invalid, file + ": " + problem);
 }
 
@@ -53,12 +53,12 @@ Result<Config> load_config(const std::string& file) {
   if (!parsed) {
     const auto line = parsed.error().source().begin.line;
     const std::string where = line > 0 ? "line " + std::to_string(line) + ": " : "";
-    return wrong(file, where + std::string(parsed.error().description()));
+    return bad_file(file, where + std::string(parsed.error().description()));
   }
   Config config;
   const auto take = [&](const std::string& key, const toml::node& node) -> Result<void> {
     std::optional<std::string> text = text_of(node);
-    if (!text) return wrong(file, key + " is neither a text, a number, true nor false");
+    if (!text) return bad_file(file, key + " is neither a text, a number, true nor false");
     config.values_[key] = std::move(*text);
     return {};
   };
@@ -67,14 +67,14 @@ Result<Config> load_config(const std::string& file) {
     const Command* command = node.is_table() ? find_command(name) : nullptr;
     if (is_of_the_server(name)) continue;
     if (command == nullptr) {
-      if (!anyone_takes(name)) return wrong(file, "no command takes " + name);
+      if (!anyone_takes(name)) return bad_file(file, "no command takes " + name);
       if (Result<void> ok = take(name, node); !ok) return std::unexpected(ok.error());
       continue;
     }
     for (const auto& [option, value] : *node.as_table()) {
       const std::string within(option.str());
       if (!takes(*command, within)) {
-        return wrong(file, std::string(name).append(" takes no ").append(within));
+        return bad_file(file, std::string(name).append(" takes no ").append(within));
       }
       const std::string full = std::string(name).append(".").append(within);
       if (Result<void> ok = take(full, value); !ok) {

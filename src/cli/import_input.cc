@@ -18,7 +18,7 @@ namespace {
 
 constexpr Lines::Room kRoom = {.lines = 1'000, .bytes = 4U << 20};
 
-std::unexpected<Error> wrong(std::string problem) {
+std::unexpected<Error> bad_input(std::string problem) {
   return failure(ErrorCode::invalid, std::move(problem));
 }
 
@@ -48,23 +48,23 @@ class Reading {
 
   Result<LastLine> finish() const {
     if (last_) return *last_;
-    return wrong("the export is not complete: its last line is missing");
+    return bad_input("the export is not complete: its last line is missing");
   }
 
  private:
   Result<std::optional<ItemLine>> place(ExportLine line) {
     const bool is_first = std::holds_alternative<FirstLine>(line);
-    if (is_first == begun_) return wrong("this is no export of once");
+    if (is_first == begun_) return bad_input("this is no export of once");
     begun_ = true;
-    if (last_) return wrong("there is more after the last line");
+    if (last_) return bad_input("there is more after the last line");
     if (const auto* last = std::get_if<LastLine>(&line)) {
       last_ = *last;
       if (last->items != items_) {
         std::string problem = "the export had ";
         problem.append(std::to_string(last->items)).append(" items, not ");
-        return wrong(problem.append(std::to_string(items_)));
+        return bad_input(problem.append(std::to_string(items_)));
       }
-      if (last->check != check_) return wrong("the export had other items");
+      if (last->check != check_) return bad_input("the export had other items");
     }
     if (auto* item = std::get_if<ItemLine>(&line)) {
       ++items_;

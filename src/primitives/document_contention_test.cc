@@ -11,7 +11,6 @@ constexpr int kWriters = 30;
 constexpr Duration kGetTakes{20};
 constexpr Duration kCommitTakes{60};
 constexpr Duration kBase{100};  // Of pauses after a conflict.
-const Key kDoc = document_key("test", "doc");
 
 // Instances of a program that share nothing but a store, all started in the same millisecond. A
 // step takes effect when it is over.

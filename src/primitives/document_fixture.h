@@ -13,6 +13,8 @@
 
 namespace once::documents {
 
+inline const Key kDoc = document_key("test", "doc");
+
 inline Content text(Bytes bytes) { return {std::move(bytes), "text/plain"}; }
 
 // Appends `word` to what stands there, or begins with it.

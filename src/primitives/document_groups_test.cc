@@ -10,8 +10,6 @@
 namespace once::documents {
 namespace {
 
-const Key kDoc = document_key("test", "doc");
-
 std::string word(int i) { return "<" + std::to_string(i) + ">"; }
 
 int count_of(const Bytes& bytes, const std::string& wanted) {

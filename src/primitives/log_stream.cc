@@ -7,8 +7,7 @@
 namespace once::logs {
 namespace {
 
-constexpr std::size_t kPage = 256;  // Records looked at in one step.
-constexpr int kMaxPages = 64;       // Steps of one call; the next call goes on from there.
+constexpr int kMaxPages = 64;  // Steps of one call; the next call goes on from there.
 constexpr int kRaiseTries = 5;
 
 char letter_of(LogStrategy strategy) {

@@ -9,6 +9,8 @@
 
 namespace once::logs {
 
+inline constexpr std::size_t kPage = 256;  // Records that one step looks at.
+
 Partition batches(const Stream& stream);
 Key head_key(const Stream& stream);
 Key batch_id_key(const Stream& stream, std::string_view id);

@@ -9,8 +9,6 @@
 namespace once::logs {
 namespace {
 
-constexpr std::size_t kPage = 256;  // Records that one call looks at, for each purpose.
-
 Write trimmed(const Stream& stream, const Stored& batch) {
   const LogRecord record{.state = LogRecord::State::trimmed,
                          .count = batch.record.count,

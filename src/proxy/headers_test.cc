@@ -5,7 +5,7 @@
 namespace once::proxy {
 namespace {
 
-api::Headers some() {
+api::Headers some_headers() {
   api::Headers headers;
   headers.add("Host", "client");
   headers.add("connection", "close, X-Hop");
@@ -32,19 +32,20 @@ std::string names_of(const api::Headers& headers) {
 }
 
 TEST(ProxyHeaders, WhatIsAboutOneConnectionIsNotPassedOn) {
-  EXPECT_EQ(names_of(towards_upstream(some())), "Date Set-Cookie Set-Cookie Idempotency-Key Via ");
-  EXPECT_EQ(names_of(towards_client(some(), "POST")),
+  EXPECT_EQ(names_of(towards_upstream(some_headers())),
+            "Date Set-Cookie Set-Cookie Idempotency-Key Via ");
+  EXPECT_EQ(names_of(towards_client(some_headers(), "POST")),
             "Host Date Set-Cookie Set-Cookie Idempotency-Key ");
 }
 
 TEST(ProxyHeaders, TheRestKeepsItsValuesAndOrder) {
-  const api::Headers kept = towards_client(some(), "POST");
+  const api::Headers kept = towards_client(some_headers(), "POST");
   EXPECT_EQ(kept.fields()[2].value, "a=1");
   EXPECT_EQ(kept.fields()[3].value, "b=2");
 }
 
 TEST(ProxyHeaders, HeadKeepsTheLengthThatItTells) {
-  EXPECT_EQ(towards_client(some(), "HEAD").find("Content-Length"), "5");
+  EXPECT_EQ(towards_client(some_headers(), "HEAD").find("Content-Length"), "5");
 }
 
 TEST(ProxyHeaders, AHeaderThatOnlyResemblesANominatedOneStays) {

@@ -5,7 +5,7 @@
 namespace once::proxy {
 namespace {
 
-api::Response some() {
+api::Response some_answer() {
   api::Response response{207, {}, std::string("a\0\xff\r\n", 5)};
   response.headers.add("Set-Cookie", "a=1");
   response.headers.add("Set-Cookie", "b=\xe9");
@@ -14,11 +14,11 @@ api::Response some() {
 }
 
 TEST(StoredAnswer, ComesBackAsItWas) {
-  const Result<StoredAnswer> back = decode_answer(encode(some()));
+  const Result<StoredAnswer> back = decode_answer(encode(some_answer()));
   ASSERT_TRUE(back.has_value());
   EXPECT_FALSE(back->without_body);
   EXPECT_EQ(back->response.status, 207);
-  EXPECT_EQ(back->response.body, some().body);
+  EXPECT_EQ(back->response.body, some_answer().body);
   ASSERT_EQ(back->response.headers.fields().size(), 3U);
   EXPECT_EQ(back->response.headers.fields()[1].name, "Set-Cookie");
   EXPECT_EQ(back->response.headers.fields()[1].value, "b=\xe9");
@@ -26,7 +26,7 @@ TEST(StoredAnswer, ComesBackAsItWas) {
 }
 
 TEST(StoredAnswer, WithoutItsBodyTellsStatusAndLength) {
-  const Result<StoredAnswer> back = decode_answer(encode_without_body(some()));
+  const Result<StoredAnswer> back = decode_answer(encode_without_body(some_answer()));
   ASSERT_TRUE(back.has_value());
   EXPECT_TRUE(back->without_body);
   EXPECT_EQ(back->response.status, 207);
@@ -34,7 +34,7 @@ TEST(StoredAnswer, WithoutItsBodyTellsStatusAndLength) {
 }
 
 TEST(StoredAnswer, IsRefusedWhenAnyByteIsOffOrMissing) {
-  const Bytes record = encode(some());
+  const Bytes record = encode(some_answer());
   for (std::size_t i = 0; i < record.size(); ++i) {
     Bytes off = record;
     off[i] = static_cast<char>(off[i] ^ 1);

@@ -29,7 +29,7 @@ class FollowHub {
 
   // Gets what there is next, on any thread, and must not block. It gets no more until it asks by
   // ready(). Nothing: the stream cannot be read, and the follower is off.
-  using Feed = std::function<void(Chunk chunk)>;
+  using Feed = std::function<void(const Chunk& chunk)>;
 
   // `driver` and `clock` must outlive it. A stream that others append to is looked at this often.
   FollowHub(BatchingDriver& driver, Clock& clock, Duration poll = std::chrono::milliseconds(200));

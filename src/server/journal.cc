@@ -118,7 +118,7 @@ Journal::Line& Journal::Line::time(std::string_view name, Time value) {
   return text(name, api::format_time(value));
 }
 
-void Journal::end(Level level, std::string line) {
+void Journal::end(Level level, const std::string& line) {
   const std::int64_t second = clock_.now().time_since_epoch() / std::chrono::seconds(1);
   const Lock lock(mutex_);
   Window& window = windows_[static_cast<std::size_t>(level)];

@@ -67,7 +67,7 @@ class Journal {
     std::uint64_t dropped = 0;  // Since one was last written.
   };
 
-  void end(Level level, std::string line);
+  void end(Level level, const std::string& line);
   std::string start(Level level, std::string_view what) const;
   void finish(std::string& line) const;
   bool is_json() const { return options_.format == JournalOptions::Format::json; }

@@ -77,7 +77,7 @@ class Server::Impl {
       return failure(ErrorCode::unavailable,
                      "cannot listen on " + address + ": " + error.message());
     }
-    const std::string url = url_of(acceptor_->local_endpoint());
+    std::string url = url_of(acceptor_->local_endpoint());
     threads_[0]->later([this] { accept(); });
     return url;
   }

@@ -251,7 +251,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     });
     send(encode_stream_head("text/event-stream", shared_.clock.now()));
     follower_ = shared_.handler.hub()->follow(what.name_space, what.stream, what.from,
-                                              [self = weak_from_this(), this](Chunk chunk) {
+                                              [self = weak_from_this(), this](const Chunk& chunk) {
                                                 if (const auto alive = self.lock()) {
                                                   thread_.later([alive, this, chunk] {
                                                     fed_ = true;

@@ -14,10 +14,6 @@ std::string echoed(const std::string& request, int) {
   return http_answer("200 OK", request.substr(request.find("\r\n\r\n") + 4));
 }
 
-std::string numbered(const std::string&, int number) {
-  return http_answer("201 Created", std::to_string(number));
-}
-
 bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }

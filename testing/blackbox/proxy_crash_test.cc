@@ -8,10 +8,6 @@
 namespace once::testing {
 namespace {
 
-std::string numbered(const std::string&, int number) {
-  return http_answer("201 Created", std::to_string(number));
-}
-
 RawAnswer post(const ProxyProcess& proxy, const std::string& body = "b") {
   RawHttp client(proxy.port());
   return client.call("POST", "/orders", body, key_header("k")).value_or(RawAnswer{});

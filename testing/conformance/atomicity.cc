@@ -6,8 +6,6 @@
 namespace once::testing {
 namespace {
 
-constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-
 // On a store of single writes: refused, and nothing is written.
 void expect_unsupported(StoreConformance& test, const std::vector<Write>& writes) {
   std::vector<std::optional<Item>> before;

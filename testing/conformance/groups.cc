@@ -8,8 +8,6 @@ namespace {
 
 using Answers = std::vector<Result<CommitOutcome>>;
 
-constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-
 Answers commit_each(StoreConformance& test, const std::vector<std::vector<Write>>& group) {
   std::vector<Transaction> transactions(group.begin(), group.end());
   Answers answers = test.store().commit_each(transactions);

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "testing/conformance/harness.h"
 
 namespace once::testing {
+
+inline constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
 class StoreConformance : public ::testing::TestWithParam<Harness> {
  public:

@@ -6,7 +6,6 @@
 namespace once::testing {
 namespace {
 
-constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 
 void expect_number(StoreConformance& test, const Result<CommitOutcome>& answer,

@@ -12,7 +12,7 @@
 namespace once::sketches {
 namespace {
 
-constexpr std::uint8_t kFormat = 1;
+constexpr std::uint8_t kBloomFormat = 1;
 constexpr double kLeastRate = 1e-9;
 constexpr double kMostRate = 0.5;
 constexpr std::size_t kWordBytes = 8;
@@ -87,7 +87,7 @@ Result<void> Bloom::merge(const Bloom& other) {
 }
 
 Bytes Bloom::encode() const {
-  RecordWriter out(RecordKind::bloom, kFormat);
+  RecordWriter out(RecordKind::bloom, kBloomFormat);
   out.number(shape_.capacity);
   out.number(std::bit_cast<std::uint64_t>(shape_.rate));
   out.bytes({reinterpret_cast<const char*>(bits_.data()), bits_.size()});
@@ -95,7 +95,7 @@ Bytes Bloom::encode() const {
 }
 
 Result<Bloom> Bloom::decode(std::string_view record) {
-  Result<RecordReader> in = RecordReader::open(record, RecordKind::bloom, kFormat);
+  Result<RecordReader> in = RecordReader::open(record, RecordKind::bloom, kBloomFormat);
   if (!in) return std::unexpected(std::move(in.error()));
   BloomShape shape;
   shape.capacity = in->number();

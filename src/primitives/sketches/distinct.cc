@@ -16,7 +16,7 @@
 namespace once::sketches {
 namespace {
 
-constexpr std::uint8_t kFormat = 1;
+constexpr std::uint8_t kDistinctFormat = 1;
 constexpr unsigned kIndexBits = 26;  // Of a sparse cell.
 constexpr unsigned kRankBits = 6;
 constexpr std::uint32_t kRankMask = (1U << kRankBits) - 1;
@@ -216,7 +216,7 @@ double Distinct::estimate_dense() const {
 }
 
 Bytes Distinct::encode() const {
-  RecordWriter out(RecordKind::distinct, kFormat);
+  RecordWriter out(RecordKind::distinct, kDistinctFormat);
   out.number(precision_);
   out.number(dense() ? 1 : 0);
   if (dense()) {
@@ -230,7 +230,7 @@ Bytes Distinct::encode() const {
 }
 
 Result<Distinct> Distinct::decode(std::string_view record) {
-  Result<RecordReader> in = RecordReader::open(record, RecordKind::distinct, kFormat);
+  Result<RecordReader> in = RecordReader::open(record, RecordKind::distinct, kDistinctFormat);
   if (!in) return std::unexpected(std::move(in.error()));
   const auto corrupt = failure(ErrorCode::corrupt, "a distinct sketch does not parse");
   const std::uint64_t precision = in->number();

@@ -8,7 +8,7 @@
 namespace once::sketches {
 namespace {
 
-constexpr std::uint8_t kFormat = 1;
+constexpr std::uint8_t kTopFormat = 1;
 constexpr auto kMostTotal = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
 }  // namespace
@@ -71,7 +71,7 @@ std::vector<Heavy> Top::report() const {
 }
 
 Bytes Top::encode() const {
-  RecordWriter out(RecordKind::top, kFormat);
+  RecordWriter out(RecordKind::top, kTopFormat);
   out.number(counters_);
   out.number(total_);
   out.number(removed_);
@@ -84,7 +84,7 @@ Bytes Top::encode() const {
 }
 
 Result<Top> Top::decode(std::string_view record) {
-  Result<RecordReader> in = RecordReader::open(record, RecordKind::top, kFormat);
+  Result<RecordReader> in = RecordReader::open(record, RecordKind::top, kTopFormat);
   if (!in) return std::unexpected(std::move(in.error()));
   const auto corrupt = failure(ErrorCode::corrupt, "a top summary does not parse");
   const std::uint64_t counters = in->number();
