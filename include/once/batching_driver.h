@@ -15,6 +15,13 @@
 
 namespace once {
 
+// A thread that runs what it is given, soon and in order. From any thread.
+class Home {
+ public:
+  virtual ~Home() = default;
+  virtual void later(std::move_only_function<void()> task) = 0;
+};
+
 namespace detail {
 
 // One plan under way in a batching driver.
@@ -26,6 +33,7 @@ class Task : public PlanState {
   // Hands the plan's answer, or the error that cut it short, to whoever waits for it.
   virtual void finish(std::optional<Error> cut_short) = 0;
 
+  Home* home = nullptr;  // Where it goes on between its steps; nullptr: on the driver's thread.
   Time deadline = kNever;
   bool saw_unknown = false;  // One of its commits may have been written.
 };
@@ -82,12 +90,17 @@ class BatchingDriver {
   // Runs the plan and calls `done` with its answer on the driver's thread; `done` must neither
   // block nor throw. Refused as `unavailable` when max_plans are under way: then `done` is never
   // called. `patience` as for the blocking driver.
+  //
+  // With a `home`, the plan goes on there between its steps, and `done` is called there unless the
+  // plan was cut short: what every plan of a round waits for is the driver's thread. The store must
+  // outlive the home, and a home that drops what it was given drops the plan.
   template <class T>
   Result<void> start(Plan<T> plan, std::move_only_function<void(Result<T>)> done,
-                     Duration patience = kAttemptLife) {
-    return submit(
-        std::make_unique<detail::PlanTask<T>>(store_, entropy_, std::move(plan), std::move(done)),
-        patience);
+                     Duration patience = kAttemptLife, Home* home = nullptr) {
+    auto task =
+        std::make_unique<detail::PlanTask<T>>(store_, entropy_, std::move(plan), std::move(done));
+    task->home = home;
+    return submit(std::move(task), patience);
   }
 
   // Runs the plan and waits for its answer. Not for the driver's own thread.
@@ -112,7 +125,7 @@ class BatchingDriver {
 
   Store& store_;
   Entropy& entropy_;
-  std::unique_ptr<Worker> worker_;
+  std::shared_ptr<Worker> worker_;  // Plans at their homes come back to it.
 };
 
 }  // namespace once

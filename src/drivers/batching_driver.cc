@@ -1,25 +1,28 @@
 #include "once/batching_driver.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <thread>
 
 #include "drivers/gathering.h"
+#include "drivers/perform.h"
 #include "drivers/rounds.h"
 #include "kernel/mutex.h"
 
 namespace once {
 
-class BatchingDriver::Worker {
+class BatchingDriver::Worker : public std::enable_shared_from_this<Worker> {
  public:
   Worker(Store& store, const BatchingOptions& options, Clock& clock, Entropy& entropy)
       : max_plans_(options.max_plans),
         gathers_(options.gathers),
         clock_(clock),
-        rounds_(store, clock, entropy, options.max_changes_per_key),
+        rounds_(store, clock, entropy, options.max_changes_per_key,
+                [this](std::unique_ptr<detail::Task> task) { send_home(std::move(task)); }),
         thread_([this] { work(); }) {}
 
-  ~Worker() {
+  void stop() {
     {
       const Lock lock(mutex_);
       stopping_ = true;
@@ -34,7 +37,7 @@ class BatchingDriver::Worker {
     bool enough = false;
     {
       const Lock lock(mutex_);
-      if (inbox_.size() + under_way_ >= max_plans_) {
+      if (inbox_.size() + under_way_ + at_home_ >= max_plans_) {
         return failure(ErrorCode::unavailable, "too many operations are under way");
       }
       inbox_.push_back(std::move(task));
@@ -45,6 +48,31 @@ class BatchingDriver::Worker {
   }
 
  private:
+  void send_home(std::unique_ptr<detail::Task> task) {
+    at_home_.fetch_add(1, std::memory_order_relaxed);
+    under_way_.fetch_sub(1, std::memory_order_relaxed);
+    Home& home = *task->home;
+    home.later([self = shared_from_this(), task = std::move(task)]() mutable {
+      self->resume(std::move(task));
+    });
+  }
+
+  // On the plan's home thread.
+  void resume(std::unique_ptr<detail::Task> task) {
+    detail::Rounds::resume(*task);
+    at_home_.fetch_sub(1, std::memory_order_relaxed);
+    if (task->leaf == nullptr) return task->finish(std::nullopt);
+    if (!put_back(task)) return task->finish(detail::stopped(task->saw_unknown));
+    signal_.notify_one();
+  }
+
+  // Unless the driver is stopping: then nobody looks into the inbox any more.
+  bool put_back(std::unique_ptr<detail::Task>& task) {
+    const Lock lock(mutex_);
+    if (!stopping_) inbox_.push_back(std::move(task));
+    return !stopping_;
+  }
+
   using Steady = std::chrono::steady_clock;
   using Inbox = std::vector<std::unique_ptr<detail::Task>>;
 
@@ -100,11 +128,12 @@ class BatchingDriver::Worker {
   // Self-synchronised.
   Clock& clock_;
   std::condition_variable signal_;
+  std::atomic<std::size_t> under_way_ = 0;  // Plans in the rounds; written by the thread alone.
+  std::atomic<std::size_t> at_home_ = 0;    // Plans that go on at their homes right now.
 
   Mutex mutex_;
   Inbox inbox_ ONCE_GUARDED_BY(mutex_);
   std::size_t wanted_ ONCE_GUARDED_BY(mutex_) = 1;  // So many in the inbox wake the thread.
-  std::size_t under_way_ ONCE_GUARDED_BY(mutex_) = 0;
   bool stopping_ ONCE_GUARDED_BY(mutex_) = false;
 
   // The thread's own.
@@ -118,9 +147,9 @@ BatchingDriver::BatchingDriver(Store& store, BatchingOptions options, Clock& clo
                                Entropy& entropy)
     : store_(store),
       entropy_(entropy),
-      worker_(std::make_unique<Worker>(store, options, clock, entropy)) {}
+      worker_(std::make_shared<Worker>(store, options, clock, entropy)) {}
 
-BatchingDriver::~BatchingDriver() = default;
+BatchingDriver::~BatchingDriver() { worker_->stop(); }
 
 Result<void> BatchingDriver::submit(std::unique_ptr<detail::Task> task, Duration patience) {
   return worker_->submit(std::move(task), patience);

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <deque>
 #include <latch>
 #include <thread>
 
+#include "kernel/mutex.h"
 #include "once/memory_store.h"
 #include "once/metered_store.h"
 #include "testing/gated_store.h"
@@ -134,6 +137,94 @@ TEST(BatchingDriver, StoppingAnswersThosePaused) {
   }
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(answer->error().code, ErrorCode::unavailable);
+}
+
+// Runs what it is given when the test says so, on the test's thread.
+class TestHome final : public Home {
+ public:
+  void later(std::move_only_function<void()> task) override {
+    const Lock lock(mutex_);
+    tasks_.push_back(std::move(task));
+    signal_.notify_one();
+  }
+  void await_task() {
+    Lock lock(mutex_);
+    while (tasks_.empty()) signal_.wait(lock.native());
+  }
+  void run_next() {
+    await_task();
+    std::move_only_function<void()> task;
+    {
+      const Lock lock(mutex_);
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
+    }
+    task();
+  }
+
+ private:
+  Mutex mutex_;
+  std::condition_variable signal_;
+  std::deque<std::move_only_function<void()>> tasks_ ONCE_GUARDED_BY(mutex_);
+};
+
+Plan<std::thread::id> count_up_twice() {
+  Write one = add(kHot, 1);
+  co_await commit(one);
+  Write two = add(kHot, 1);
+  co_await commit(two);
+  co_return std::this_thread::get_id();
+}
+
+TEST(BatchingDriver, APlanGoesOnAndEndsAtItsHome) {
+  const auto store = open_memory();
+  TestHome home;
+  BatchingDriver driver(*store);
+  std::optional<std::thread::id> ran;
+  std::optional<std::thread::id> told;
+  const auto done = [&](const Result<std::thread::id>& where) {
+    ran = where.value();
+    told = std::this_thread::get_id();
+  };
+  ASSERT_TRUE(driver.start<std::thread::id>(count_up_twice(), done, kAttemptLife, &home));
+  home.run_next();
+  EXPECT_FALSE(told.has_value());
+  home.run_next();
+  EXPECT_EQ(ran, std::this_thread::get_id());
+  EXPECT_EQ(told, std::this_thread::get_id());
+  EXPECT_EQ(store->get(kHot)->value().value, Value(std::int64_t{2}));
+}
+
+TEST(BatchingDriver, PlansAtTheirHomeCountAsUnderWay) {
+  const auto store = open_memory();
+  TestHome home;
+  BatchingDriver driver(*store, {.max_plans = 1});
+  bool told = false;
+  const auto done = [&](const Result<std::int64_t>&) { told = true; };
+  ASSERT_TRUE(driver.start<std::int64_t>(count_up(kHot), done, kAttemptLife, &home));
+  home.await_task();
+  EXPECT_EQ(driver.run(count_up(kHot)).error().code, ErrorCode::unavailable);
+  home.run_next();
+  EXPECT_TRUE(told);
+  EXPECT_TRUE(driver.run(count_up(kHot)).has_value());
+}
+
+TEST(BatchingDriver, APlanThatComesBackFromItsHomeToAStoppedDriverIsToldSo) {
+  const auto store = open_memory();
+  TestHome home;
+  std::optional<Result<std::thread::id>> answer;
+  {
+    BatchingDriver driver(*store);
+    ASSERT_TRUE(driver.start<std::thread::id>(
+        count_up_twice(), [&](Result<std::thread::id> given) { answer = std::move(given); },
+        kAttemptLife, &home));
+    home.await_task();
+  }
+  EXPECT_FALSE(answer.has_value());
+  home.run_next();
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->error().code, ErrorCode::unavailable);
+  EXPECT_EQ(store->get(kHot)->value().value, Value(std::int64_t{1}));
 }
 
 }  // namespace

@@ -72,4 +72,10 @@ Error out_of_time(bool saw_unknown) {
   return {ErrorCode::unavailable, "out of time"};
 }
 
+Error stopped(bool saw_unknown) {
+  Error error = out_of_time(saw_unknown);
+  error.message = "the driver was stopped; " + error.message;
+  return error;
+}
+
 }  // namespace once::detail

@@ -22,4 +22,7 @@ bool is_unknown(const Step& step);
 // How a plan ends whose time is over.
 Error out_of_time(bool saw_unknown);
 
+// How one ends whose driver does.
+Error stopped(bool saw_unknown);
+
 }  // namespace once::detail

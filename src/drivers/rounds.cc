@@ -58,14 +58,21 @@ void in_parts(const std::vector<Task*>& tasks, std::size_t limit, Size size, Par
 
 }  // namespace
 
-Rounds::Rounds(Store& store, Clock& clock, Entropy& entropy, std::size_t max_changes_per_key)
+Rounds::Rounds(Store& store, Clock& clock, Entropy& entropy, std::size_t max_changes_per_key,
+               SendHome send_home)
     : store_(store),
       clock_(clock),
       entropy_(entropy),
+      send_home_(std::move(send_home)),
       lanes_(store.limits(), max_changes_per_key) {}
 
 void Rounds::begin(Task& task) {
   task.combines = true;
+  go_on(task);
+}
+
+void Rounds::resume(Task& task) {
+  task.saw_unknown |= is_unknown(task.step);
   go_on(task);
 }
 
@@ -106,17 +113,15 @@ Time Rounds::next_due() const {
 void Rounds::abandon() {
   groups_.clear();
   for (auto& [task, owned] : tasks_) {
-    Error error = out_of_time(task->saw_unknown);
-    error.message = "the driver was stopped; " + error.message;
-    task->finish(std::move(error));
+    task->finish(stopped(task->saw_unknown));
   }
   tasks_.clear();
 }
 
 void Rounds::settle(Task& task) {
+  if (task.home != nullptr) return send_home_(std::move(tasks_.extract(&task).mapped()));
   do {
-    task.saw_unknown |= is_unknown(task.step);
-    go_on(task);
+    resume(task);
     if (task.leaf == nullptr) return end(task, std::nullopt);
     if (end_if_late(task)) return;
   } while (!place(task));

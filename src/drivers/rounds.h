@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -16,11 +17,18 @@ namespace once::detail {
 // Not safe to share: belongs to the driver's thread.
 class Rounds {
  public:
-  Rounds(Store& store, Clock& clock, Entropy& entropy, std::size_t max_changes_per_key);
+  // Gets a plan whose step was answered and that goes on elsewhere; it may be admitted again.
+  using SendHome = std::function<void(std::unique_ptr<Task>)>;
+
+  Rounds(Store& store, Clock& clock, Entropy& entropy, std::size_t max_changes_per_key,
+         SendHome send_home = nullptr);
 
   // Runs a plan to its first step. Touches nothing else, so whoever submits it does this: the
   // driver's thread is the narrow place.
   static void begin(Task& task);
+
+  // The same for one whose step was answered.
+  static void resume(Task& task);
 
   // Takes in a plan that was begun.
   void admit(std::unique_ptr<Task> task);
@@ -53,6 +61,7 @@ class Rounds {
   Store& store_;
   Clock& clock_;
   Entropy& entropy_;
+  const SendHome send_home_;
 
   Owned tasks_;
   Owned groups_;  // Our own plans, which perform the changes of a lane.

@@ -25,7 +25,7 @@ void Workers::finish() {
   }
 }
 
-std::optional<api::Response> Workers::respond(api::Request request, Done later) {
+std::optional<api::Response> Workers::respond(api::Request request, Home&, Done later) {
   {
     const Lock lock(mutex_);
     if (ending_ || waiting_.size() >= max_waiting_) {

@@ -26,7 +26,7 @@ class Workers final : public server::Handler {
   void finish();
 
   // 503 `overloaded` when too many wait, or it is over.
-  std::optional<api::Response> respond(api::Request request, Done later) override;
+  std::optional<api::Response> respond(api::Request request, Home& home, Done later) override;
 
  private:
   struct Job {

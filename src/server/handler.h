@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "api/follow.h"
+#include "once/batching_driver.h"
 #include "server/follow_hub.h"
 
 namespace once::server {
@@ -18,7 +19,8 @@ class Handler {
   virtual ~Handler() = default;
 
   // The answer if it is there at once; otherwise `later` gets it, on any thread. Must not block.
-  virtual std::optional<api::Response> respond(api::Request request, Done later) = 0;
+  // `home` is the thread that asks.
+  virtual std::optional<api::Response> respond(api::Request request, Home& home, Done later) = 0;
 
   // What the request wants to follow, if it is a follower's, and who feeds it.
   virtual std::expected<std::optional<api::Following>, api::Response> following(

@@ -11,15 +11,16 @@
 #include <vector>
 
 #include "kernel/mutex.h"
+#include "once/batching_driver.h"
 
 namespace once::server {
 
 class Session;
 
-class IoThread {
+class IoThread final : public Home {
  public:
   IoThread();
-  ~IoThread();
+  ~IoThread() override;
 
   // Ends every connection and the thread. What is to be run later from now on is not.
   void stop();
@@ -28,7 +29,9 @@ class IoThread {
 
   // Runs `task` on this thread, soon. From any thread; what comes close together wakes the thread
   // once.
-  void later(std::move_only_function<void()> task);
+  void later(std::move_only_function<void()> task) override;
+
+  bool is_here() const { return std::this_thread::get_id() == thread_.get_id(); }
 
   // On this thread only.
   void add(const std::shared_ptr<Session>& session);

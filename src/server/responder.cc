@@ -7,7 +7,7 @@
 
 namespace once::server {
 
-std::optional<api::Response> Responder::respond(api::Request request, Done later) {
+std::optional<api::Response> Responder::respond(api::Request request, Home& home, Done later) {
   const bool appends = request.method == "POST" && (request.target.starts_with("/v1/logs/") ||
                                                     request.target.starts_with("/v1/commit"));
   const auto asked = std::make_shared<const Asked>(observer_.asked(request));
@@ -26,7 +26,7 @@ std::optional<api::Response> Responder::respond(api::Request request, Done later
         observer_.answered(*asked, response);
         later(std::move(response));
       },
-      patience);
+      patience, &home);
   if (started) return std::nullopt;
   api::Response response = api::problem(api::Code::overloaded, started.error().message);
   observer_.answered(*asked, response);

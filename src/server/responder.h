@@ -14,7 +14,7 @@ class Responder final : public Handler {
   Responder(api::Service& service, BatchingDriver& driver, FollowHub& hub, Observer& observer)
       : service_(service), driver_(driver), hub_(hub), observer_(observer) {}
 
-  std::optional<api::Response> respond(api::Request request, Done later) override;
+  std::optional<api::Response> respond(api::Request request, Home& home, Done later) override;
   std::expected<std::optional<api::Following>, api::Response> following(
       const api::Request& request) override;
   FollowHub* hub() override { return &hub_; }

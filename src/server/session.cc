@@ -232,13 +232,17 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     if (!following) return settle(id, following.error());
     if (*following) return start_following(id, **following);
     std::optional<api::Response> ready = shared_.handler.respond(
-        std::move(request), [self = shared_from_this(), id](api::Response response) {
-          self->thread_.later([self, id, response = std::move(response)] {
-            self->settle(id, response);
-            self->flush();
-          });
+        std::move(request), thread_, [self = shared_from_this(), id](api::Response response) {
+          if (self->thread_.is_here()) return self->settle_and_flush(id, response);
+          self->thread_.later(
+              [self, id, response = std::move(response)] { self->settle_and_flush(id, response); });
         });
     if (ready) settle(id, *ready);
+  }
+
+  void settle_and_flush(std::uint64_t id, const api::Response& response) {
+    settle(id, response);
+    flush();
   }
 
   // From here on the connection carries events in place of answers. Whoever is fed says when it may
