@@ -86,6 +86,8 @@ Answer read_tallies(Call& call);
 
 Answer commit_effects(Call& call);
 
+Answer receive_events(Call& call);
+
 Answer list_items(Call& call);
 Answer import_items(Call& call);
 

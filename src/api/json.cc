@@ -51,22 +51,6 @@ std::string message_of(simdjson::error_code error) {
   }
 }
 
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t three = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      three = three << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      out += i + k <= bytes.size() ? kDigits[three >> (18 - 6 * k) & 63] : '=';
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 Result<Json> parse_json(std::string_view text) {
@@ -299,6 +283,22 @@ JsonObject& JsonObject::raw(std::string_view name, std::string_view json) {
 std::string JsonObject::finish() {
   out_ += '}';
   return std::move(out_);
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t three = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      three = three << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      out += i + k <= bytes.size() ? kDigits[three >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return out;
 }
 
 std::string stored_as_json(const Bytes& bytes) {

@@ -78,6 +78,7 @@ class JsonObject {
 
 void append_quoted(std::string& out, std::string_view text);
 std::string json_text(std::string_view text);
+std::string base64(std::string_view bytes);
 std::string number_text(double value);  // Shortest that reads back the same.
 
 template <class Values, class Each>

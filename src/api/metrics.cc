@@ -33,8 +33,7 @@ bool is_idempotency(Primitive primitive) {
 // From the start, so that an alert sees the first one as a rise.
 bool is_always_there(Primitive primitive, Outcome outcome) {
   if (outcome == Outcome::executed) return true;
-  return outcome == Outcome::unguarded &&
-         (primitive == Primitive::claims || primitive == Primitive::seen);
+  return outcome == Outcome::unguarded && is_idempotency(primitive);
 }
 
 Primitive primitive_at(std::size_t index) { return static_cast<Primitive>(index); }
@@ -71,6 +70,11 @@ Outcome outcome_of(const Subject& subject, const Response& response) {
   if (response.notes.outcome) return *response.notes.outcome;
   if (response.headers.find("Idempotent-Replayed")) return Outcome::replayed;
   return subject.reads ? Outcome::read : Outcome::executed;
+}
+
+Outcome outcome_of_part(const Notes& notes) {
+  if (notes.outcome) return *notes.outcome;
+  return notes.duplicates > 0 ? Outcome::replayed : Outcome::executed;
 }
 
 Metrics::Metrics()
@@ -125,18 +129,29 @@ Metrics::Metrics()
 
 Outcome Metrics::answered(const Subject& subject, const Response& response,
                           std::chrono::nanoseconds length) {
-  const Notes& notes = response.notes;
   const Outcome outcome = outcome_of(subject, response);
+  count_status(response.status);
+  if (response.notes.parts.empty()) return count(subject, response.notes, outcome, length);
+  for (const Notes& part : response.notes.parts) {
+    count(subject, part, outcome_of_part(part), length);
+  }
+  return outcome;
+}
+
+Outcome Metrics::count(const Subject& subject, const Notes& notes, Outcome outcome,
+                       std::chrono::nanoseconds length) {
   const std::string_view type =
       notes.event_type.empty() ? name_of(subject.primitive) : std::string_view(notes.event_type);
   outcomes_[static_cast<std::size_t>(subject.primitive)][static_cast<std::size_t>(outcome)].add();
-  count_status(response.status);
   count_claims(notes, type);
   if (outcome == Outcome::invalid) invalid_.with({type}).add();
   if (is_error(outcome) && is_idempotency(subject.primitive)) {
     errors_.with({name_of(outcome)}).add();
   }
-  if (notes.checked > 0 && !notes.waited) check_seconds_.observe(length);
+  if (notes.passed_over) errors_.with({name_of(*notes.passed_over)}).add();
+  if (notes.checked > 0 && !notes.waited) {
+    check_seconds_.observe(notes.check_length.value_or(length));
+  }
   if (subject.primitive == Primitive::documents && !subject.reads) {
     count_document(notes, outcome, length);
   }

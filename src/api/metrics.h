@@ -32,6 +32,7 @@ struct Subject {
 Subject subject_of(std::string_view method, std::string_view target);
 
 Outcome outcome_of(const Subject& subject, const Response& response);
+Outcome outcome_of_part(const Notes& notes);  // Of one event of a batch.
 
 // Safe to share between threads. Counting takes no lock but for the types of events.
 class Metrics {
@@ -49,6 +50,8 @@ class Metrics {
   metrics::Registry& registry() { return registry_; }
 
  private:
+  Outcome count(const Subject& subject, const Notes& notes, Outcome outcome,
+                std::chrono::nanoseconds length);
   void count_status(int status);
   void count_claims(const Notes& notes, std::string_view event_type);
   void count_document(const Notes& notes, Outcome outcome, std::chrono::nanoseconds length);

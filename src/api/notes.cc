@@ -22,6 +22,7 @@ std::string_view name_of(Outcome outcome) {
     case Outcome::forbidden: return "forbidden";
     case Outcome::unsupported: return "unsupported";
     case Outcome::overloaded: return "overloaded";
+    case Outcome::handler_failed: return "handler_failed";
     case Outcome::unavailable: return "unavailable";
     case Outcome::unknown: return "unknown";
     case Outcome::corrupt: return "corrupt";

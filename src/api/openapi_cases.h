@@ -258,6 +258,32 @@ inline std::vector<Case> commit_cases() {
   };
 }
 
+// The service has a route that logs the type "logged", and one that counts the type "counted".
+inline std::vector<Case> event_cases() {
+  const std::string it = "POST /v1/events";
+  const auto event = [](const std::string& type, const std::string& data = "1") {
+    return Step{"POST",
+                "/v1/events",
+                R"({"specversion":"1.0","id":"1","source":"s","type":")" + type + R"(","data":")" +
+                    data + "\"}",
+                {{"Content-Type", "application/cloudevents+json"}}};
+  };
+  const Step held{"POST", "/v1/claims/event%2F1:s1", "{}", {}};
+  const F xml = {{"Content-Type", "application/cloudevents+xml"}};
+  const Step max{"POST", "/v1/tallies/t", R"({"kind":"max","value":1})", {}};
+  return {
+      {it, 200, {event("t")}},
+      {it, 200, {event("logged"), event("logged")}},
+      {it, 400, {{"POST", "/v1/events", "{}", {}}}},
+      {it, 409, {held, event("t")}},
+      {it, 409, {max, event("counted")}},
+      {it, 413, {event("logged", kLarge)}, Behind::small},
+      {it, 415, {{"POST", "/v1/events", "", xml}}},
+      {it, 501, {event("logged")}, Behind::single},
+      {it, 503, {event("logged")}, Behind::down},
+  };
+}
+
 inline std::vector<Case> token_cases() {
   const Step make{"POST", "/v1/tokens", "{}", {}};
   const Step list{"GET", "/v1/tokens", "", {}};
@@ -301,7 +327,7 @@ inline std::vector<Case> all_cases() {
   for (const auto& some :
        {page_cases(), claim_cases(), ticket_cases("renew"), ticket_cases("complete"),
         ticket_cases("release"), log_cases(), document_cases(), patch_cases(), tally_cases(),
-        commit_cases(), token_cases(), item_cases()}) {
+        commit_cases(), event_cases(), token_cases(), item_cases()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

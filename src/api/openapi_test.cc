@@ -102,7 +102,8 @@ class World {
   Entropy entropy_{1};
   std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
   std::unique_ptr<Store> store_;
-  Service service_;
+  Service service_{
+      {.events = {.routes = {{.type = "logged", .log = "l"}, {.type = "counted", .tally = "t"}}}}};
   std::string ticket_;
   std::string etag_;
   std::string token_;

@@ -35,6 +35,7 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/tallies/{}", add_to_tally},
     Route{"GET", "/v1/tallies/{}", read_tally, Access::read},
     Route{"POST", "/v1/commit", commit_effects},
+    Route{"POST", "/v1/events", receive_events},
     Route{"GET", "/v1/items", list_items, Access::admin},
     Route{"POST", "/v1/items", import_items, Access::admin},
 };

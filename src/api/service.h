@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "api/event_routes.h"
 #include "api/hot_keys.h"
 #include "api/message.h"
 #include "api/metrics.h"
@@ -14,9 +15,15 @@
 
 namespace once::api {
 
+struct EventOptions {
+  EventRoutes routes;
+  IfStoreDown if_store_down = IfStoreDown::proceed;  // A duplicate is better than a loss.
+};
+
 struct ServiceOptions {
   std::string name_space = "default";  // Where a request names none.
   IfStoreDown if_store_down = IfStoreDown::refuse;
+  EventOptions events;
   std::string instance;  // Tells one running server from another.
   std::string store;     // What to call the store, as in Store::describe(). Anyone may read it.
 };

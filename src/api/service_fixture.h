@@ -15,6 +15,8 @@ namespace once::api {
 
 class ServiceFixture : public ::testing::Test {
  protected:
+  explicit ServiceFixture(ServiceOptions options = {}) : service_(std::move(options)) {}
+
   Response call(std::string method, std::string target, std::string body = "",
                 std::vector<Headers::Field> headers = {}) {
     Request request{std::move(method), std::move(target), {}, std::move(body)};

@@ -1,11 +1,11 @@
 #include "api/tokens.h"
 
 #include <openssl/crypto.h>
-#include <openssl/sha.h>
 #include <sys/random.h>
 
 #include <array>
 
+#include "api/digest.h"
 #include "primitives/keys.h"
 #include "primitives/landing.h"
 #include "primitives/record.h"
@@ -19,17 +19,6 @@ constexpr std::size_t kSecretBytes = 32;
 constexpr std::size_t kMaxTokens = 10'000;
 constexpr std::string_view kPrefix = "once_";
 
-std::string hex_of(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
-  }
-  return out;
-}
-
 }  // namespace
 
 Result<std::string> new_secret() {
@@ -40,11 +29,7 @@ Result<std::string> new_secret() {
   return std::string(kPrefix) + armored({bytes.data(), bytes.size()});
 }
 
-std::string id_of(std::string_view secret) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  ::SHA256(reinterpret_cast<const unsigned char*>(secret.data()), secret.size(), digest.data());
-  return hex_of({reinterpret_cast<const char*>(digest.data()), digest.size()});
-}
+std::string id_of(std::string_view secret) { return api::digest_of(secret); }
 
 Bytes encode(const Grant& grant) {
   RecordWriter out(RecordKind::token, kFormat);

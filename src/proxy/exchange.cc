@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/digest.h"
 #include "api/problem.h"
 #include "proxy/headers.h"
 #include "proxy/idempotency_key.h"
@@ -87,7 +88,7 @@ Result<std::optional<api::Response>> Exchange::answer_known(const std::string& n
 }
 
 api::Response Exchange::guarded(const api::Request& request, const std::string& name) {
-  const std::string digest = digest_of(request.body);
+  const std::string digest = api::digest_of(request.body);
   for (int races = 0; races < kRaces; ++races) {
     Result<std::optional<api::Response>> known = answer_known(name, digest);
     if (!known) return without_store(request, known.error());

@@ -1,10 +1,8 @@
 #include "proxy/idempotency_key.h"
 
-#include <openssl/sha.h>
-
 #include <algorithm>
-#include <array>
 
+#include "api/digest.h"
 #include "proxy/headers.h"
 
 namespace once::proxy {
@@ -34,11 +32,6 @@ std::optional<std::string> unquoted(std::string_view text) {
   return out;
 }
 
-// Each part with its length in front: "a" and "bc" are not "ab" and "c" (H32).
-void append_part(std::string& out, std::string_view part) {
-  out.append(std::to_string(part.size())).append(":").append(part);
-}
-
 }  // namespace
 
 Result<std::optional<std::string>> key_of(const api::Headers& headers) {
@@ -58,28 +51,15 @@ Result<std::optional<std::string>> key_of(const api::Headers& headers) {
   return key;
 }
 
-std::string digest_of(std::string_view text) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  const std::string bytes(text);
-  ::SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (const unsigned char byte : digest) {
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
-  }
-  return out;
-}
-
 std::string claim_name(const api::Request& request, std::string_view key) {
   std::string scope;
   for (const auto& [name, value] : request.headers.fields()) {
-    if (same_name(name, "Authorization")) append_part(scope, value);
+    if (same_name(name, "Authorization")) api::append_part(scope, value);
   }
-  append_part(scope, request.method);
-  append_part(scope, request.target);
+  api::append_part(scope, request.method);
+  api::append_part(scope, request.target);
   std::string name = "proxy/";
-  return name.append(digest_of(scope), 0, kScopeDigits).append("/").append(key);
+  return name.append(api::digest_of(scope), 0, kScopeDigits).append("/").append(key);
 }
 
 }  // namespace once::proxy

@@ -15,9 +15,6 @@ inline constexpr std::size_t kMaxKey = 255;  // Characters.
 // there is none. `invalid`: twice, empty, too long, half quoted, or not printable ASCII.
 Result<std::optional<std::string>> key_of(const api::Headers& headers);
 
-// Hex of the SHA-256.
-std::string digest_of(std::string_view text);
-
 // `proxy/SCOPE/KEY`. The scope is a digest of Authorization, method, path and query, so that keys
 // of two users, or for two resources, have nothing to do with each other, and no secret is stored.
 std::string claim_name(const api::Request& request, std::string_view key);
