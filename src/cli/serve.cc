@@ -4,11 +4,28 @@
 #include <iostream>
 
 #include "cli/answer.h"
+#include "cli/event_routes.h"
 #include "cli/invocation.h"
 #include "cli/target.h"
 
 namespace once::cli {
 namespace {
+
+Result<void> read_events(const Invocation& invocation, server::ServeOptions& options) {
+  if (const auto file = invocation.option("config")) {
+    Result<api::EventRoutes> routes = load_routes(*file);
+    if (!routes) return std::unexpected(std::move(routes.error()));
+    options.service.events.routes = std::move(*routes);
+  }
+  const auto forwards = invocation.integer("max-forwards");
+  if (!forwards) return std::unexpected(forwards.error());
+  if (!*forwards) return {};
+  if (**forwards < 1 || **forwards > 1'000) {
+    return failure(ErrorCode::invalid, "--max-forwards is 1 to 1000");
+  }
+  options.events.forwards = static_cast<std::size_t>(**forwards);
+  return {};
+}
 
 Result<server::ServeOptions> options_of(const Invocation& invocation) {
   server::ServeOptions options;
@@ -18,8 +35,12 @@ Result<server::ServeOptions> options_of(const Invocation& invocation) {
   options.listen = invocation.option("listen").value_or(options.listen);
   options.open_to_all = invocation.flag("open-to-all");
   options.service.name_space = invocation.option("namespace").value_or("default");
-  const std::string down = invocation.option("if-store-down").value_or("refuse");
-  if (down == "proceed") options.service.if_store_down = IfStoreDown::proceed;
+  if (const auto down = invocation.option("if-store-down")) {
+    const auto policy = *down == "proceed" ? IfStoreDown::proceed : IfStoreDown::refuse;
+    options.service.if_store_down = policy;
+    options.service.events.if_store_down = policy;
+  }
+  if (Result<void> ok = read_events(invocation, options); !ok) return std::unexpected(ok.error());
   options.version = ONCE_VERSION;
   options.journal.write = server::write_to_stderr;
   const auto log = invocation.option("log");
@@ -48,7 +69,8 @@ int run(const Invocation& invocation) {
   return served ? kDone : complain(invocation, served.error());
 }
 
-constexpr std::array kOptions = {Option{"listen"}, Option{"max-connections"}, Option{"log"},
+constexpr std::array kOptions = {Option{"listen"}, Option{"max-connections"},
+                                 Option{"max-forwards"}, Option{"log"},
                                  Option{"open-to-all", Option::Kind::flag}};
 constexpr std::array kVerbs = {Verb{.options = kOptions, .run = run}};
 
@@ -59,7 +81,7 @@ const Command kServe = {
     .summary = "Serves the API over HTTP",
     .help =
         R"(Usage: once serve [--store ADDRESS] [--listen 127.0.0.1:7600] [--max-connections 10000]
-                  [--log text|json] [--open-to-all]
+                  [--config FILE] [--log text|json] [--open-to-all]
 
 Serves the API over HTTP until it is told to stop (TERM or INT): then it takes no further request,
 finishes those under way and exits within 5 s. Prints one line with its URL and its store when it is
@@ -68,11 +90,25 @@ commands that are given the directory go through the server.
 
   --listen HOST:PORT    port 0 chooses one
   --max-connections N   more are answered 503
+  --max-forwards 64     events at their handlers at once; four times as many wait, more get 503
+  --if-store-down WHAT  proceed: claims and ids are granted, and events passed, without a guard when
+                        the store cannot be asked; refuse: 503. Without it, events proceed and
+                        everything else is refused
   --log text|json       write a line to standard error for each notable thing: start, stop, refusals,
                         errors, duplicates, and requests whose traceparent is sampled. Without it
                         only warnings and errors are written, as text
   --open-to-all         listen beyond loopback although no token is configured: everybody who reaches
                         the port may do everything. See 'once help token' for the better way
+
+CloudEvents (POST /v1/events) go where the routes of the configuration file say, the first whose type
+matches; docs/events.md tells all of it:
+
+  [[route]]
+  type    = "build.*"                      # * stands for any text
+  forward = "http://127.0.0.1:8080/build"  # a handler; 2xx takes the event
+  log     = "builds"                       # a stream
+  tally   = "build-count"                  # a count
+  ttl     = "24h"                          # how long duplicates are known
 
 Example:
   timeout 1 once serve --listen 127.0.0.1:0 || true

@@ -6,6 +6,7 @@
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
@@ -104,6 +105,8 @@ bool hand_over(std::string& text, const HttpClient::OnLine& on_line) {
 // connection is then of no more use.
 class HttpClient::Connection {
  public:
+  explicit Connection(std::stop_token stopped) : stopped_(std::move(stopped)) {}
+
   error_code open(const Url& url, Deadline until) {
     asio::ip::tcp::resolver resolver(context_);
     asio::ip::tcp::resolver::results_type places;
@@ -112,7 +115,9 @@ class HttpClient::Connection {
       ended = error;
       places = std::move(found);
     });
+    const std::stop_callback stopping(stopped_, [this] { context_.stop(); });
     context_.run_until(until);
+    if (stopped_.stop_requested()) return asio::error::operation_aborted;
     if (!context_.stopped()) {
       resolver.cancel();
       context_.run();
@@ -162,10 +167,14 @@ class HttpClient::Connection {
     stream_.expires_at(until);
     start([&ended](error_code error, const auto&...) { ended = error; });
     context_.restart();
+    // The context is this thread's; whoever stops it only leaves word.
+    const std::stop_callback stopping(
+        stopped_, [this] { asio::post(context_, [this] { stream_.cancel(); }); });
     context_.run();
     return ended;
   }
 
+  const std::stop_token stopped_;
   asio::io_context context_{1};
   beast::tcp_stream stream_{context_};
   beast::flat_buffer buffer_;
@@ -185,7 +194,8 @@ std::unexpected<Error> HttpClient::broken(ErrorCode code, const std::string& why
 }
 
 Result<void> HttpClient::connect(Deadline until) {
-  connection_ = std::make_unique<Connection>();
+  connection_ = std::make_unique<Connection>(forwarding_ ? forwarding_->stopped
+                                                          : std::stop_token());
   const Deadline soon = std::chrono::steady_clock::now() + kConnectWithin;
   const error_code error = connection_->open(*url_, std::min(until, soon));
   if (error) return broken(ErrorCode::unavailable, "cannot connect: " + in_words(error));

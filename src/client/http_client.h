@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,7 @@ namespace once::client {
 // What a proxy wants of a client.
 struct Forwarding {
   std::size_t max_answer;  // Bytes of a body; beyond them an answer counts as lost.
+  std::stop_token stopped = {};  // Once it is, a call under way fails at once.
 };
 
 class HttpClient {

@@ -27,8 +27,8 @@ bool is_sane(std::string_view id) {
 }
 
 // Why a duplicate did not act; empty if the answer is about none.
-std::string_view reason_of(const api::Response& response, Outcome outcome) {
-  if (outcome == Outcome::replayed || response.notes.duplicates > 0) return "already_done";
+std::string_view reason_of(const api::Notes& notes, Outcome outcome) {
+  if (outcome == Outcome::replayed || notes.duplicates > 0) return "already_done";
   if (outcome == Outcome::busy) return "already_processing";
   if (outcome == Outcome::fenced) return "race_condition_prevented";
   return "";
@@ -40,14 +40,17 @@ std::string_view span_of(const Asked& asked, const api::Response& response) {
   return name_of(asked.subject.primitive);
 }
 
+// Eight bytes, not all of them 0.
+std::string new_span() { return api::hex_text(system_entropy().random() | 1U); }
+
 bool is_our_failure(Outcome outcome) {
   return outcome == Outcome::unavailable || outcome == Outcome::unknown ||
          outcome == Outcome::corrupt;
 }
 
 bool is_refusal(Outcome outcome) {
-  return outcome == Outcome::overloaded || outcome == Outcome::unauthorized ||
-         outcome == Outcome::forbidden;
+  return outcome == Outcome::overloaded || outcome == Outcome::handler_failed ||
+         outcome == Outcome::unauthorized || outcome == Outcome::forbidden;
 }
 
 }  // namespace
@@ -71,6 +74,7 @@ Asked Observer::asked(const api::Request& request) {
               .method = request.method,
               .path = std::string(target.substr(0, target.find('?')))};
   if (trace) asked.trace = parse_traceparent(*trace);
+  if (asked.trace) asked.span_id = new_span();
   asked.since = steady_clock::now();
   return asked;
 }
@@ -91,35 +95,48 @@ void Observer::refused(api::Response& response) {
 }
 
 void Observer::note(const Asked& asked, const api::Response& response, Outcome outcome) {
-  if (is_our_failure(outcome)) {
-    note_failure(asked, response, outcome, Level::error);
+  if (response.notes.parts.empty()) {
+    return note_part(asked, response.notes, outcome, response.status);
   }
-  if (is_refusal(outcome)) {
-    const Level level = outcome == Outcome::overloaded ? Level::warning : Level::info;
-    note_failure(asked, response, outcome, level);
+  for (const api::Notes& part : response.notes.parts) {
+    note_part(asked, part, api::outcome_of_part(part), response.status);
   }
-  const std::string_view reason = reason_of(response, outcome);
-  if (!reason.empty()) note_duplicate(asked, response, reason);
 }
 
-void Observer::note_failure(const Asked& asked, const api::Response& response, Outcome outcome,
-                            Level level) {
+void Observer::note_part(const Asked& asked, const api::Notes& notes, Outcome outcome,
+                         int status) {
+  if (is_our_failure(outcome) || notes.passed_over) {
+    note_failure(asked, notes, notes.passed_over.value_or(outcome), status, Level::error);
+  }
+  if (is_refusal(outcome)) {
+    const bool ours = outcome == Outcome::overloaded || outcome == Outcome::handler_failed;
+    note_failure(asked, notes, outcome, status, ours ? Level::warning : Level::info);
+  }
+  const std::string_view reason = reason_of(notes, outcome);
+  if (!reason.empty()) note_duplicate(asked, notes, reason);
+}
+
+void Observer::note_failure(const Asked& asked, const api::Notes& notes, Outcome outcome,
+                            int status, Level level) {
   Journal::Line line = journal_.line(level, level == Level::error ? "failed" : "refused");
   line.text("method", asked.method)
       .text("path", asked.path)
-      .integer("status", response.status)
-      .text("code", name_of(outcome))
-      .text("request_id", asked.request_id);
+      .integer("status", status)
+      .text("code", name_of(outcome));
+  if (!notes.event_type.empty()) line.text("event_type", notes.event_type);
+  if (!notes.event_id.empty()) line.text("event_id", notes.event_id);
+  line.text("request_id", asked.request_id);
   if (asked.trace) line.text("trace_id", asked.trace->trace_id);
 }
 
-void Observer::note_duplicate(const Asked& asked, const api::Response& response,
+void Observer::note_duplicate(const Asked& asked, const api::Notes& notes,
                               std::string_view reason) {
   Journal::Line line = journal_.line(Level::info, "duplicate");
   line.text("reason", reason).text("path", asked.path);
-  if (response.notes.original) line.time("original", *response.notes.original);
-  if (response.notes.duplicates > 1) line.integer("duplicates", response.notes.duplicates);
-  if (!response.notes.event_type.empty()) line.text("event_type", response.notes.event_type);
+  if (notes.original) line.time("original", *notes.original);
+  if (notes.duplicates > 1) line.integer("duplicates", notes.duplicates);
+  if (!notes.event_type.empty()) line.text("event_type", notes.event_type);
+  if (!notes.event_id.empty()) line.text("event_id", notes.event_id);
   line.text("request_id", asked.request_id);
   if (asked.trace) line.text("trace_id", asked.trace->trace_id);
 }
@@ -127,17 +144,32 @@ void Observer::note_duplicate(const Asked& asked, const api::Response& response,
 void Observer::note_span(const Asked& asked, const api::Response& response, Outcome outcome,
                          nanoseconds length) {
   if (!journal_.takes(Level::info)) return;
+  note_check(asked, response.notes);
+  for (const api::Notes& part : response.notes.parts) note_check(asked, part);
   journal_.line(Level::info, "span")
       .text("span", span_of(asked, response))
       .text("trace_id", asked.trace->trace_id)
       .text("parent_id", asked.trace->parent_id)
-      .text("span_id", api::hex_text(system_entropy().random() | 1U))
+      .text("span_id", asked.span_id)
       .text("method", asked.method)
       .text("path", asked.path)
       .integer("status", response.status)
       .text("outcome", name_of(outcome))
       .milliseconds("duration_ms", length)
       .text("request_id", asked.request_id);
+}
+
+// Where checking is but a part of the work, it has a span of its own within the other.
+void Observer::note_check(const Asked& asked, const api::Notes& notes) {
+  if (!notes.check_length) return;
+  Journal::Line line = journal_.line(Level::info, "span");
+  line.text("span", "idempotency_check")
+      .text("trace_id", asked.trace->trace_id)
+      .text("parent_id", asked.span_id)
+      .text("span_id", new_span())
+      .milliseconds("duration_ms", *notes.check_length);
+  if (!notes.event_id.empty()) line.text("event_id", notes.event_id);
+  line.text("request_id", asked.request_id);
 }
 
 }  // namespace once::server

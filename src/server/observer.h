@@ -20,6 +20,7 @@ struct Asked {
   std::string method;
   std::string path;  // Without the query.
   std::optional<Trace> trace;
+  std::string span_id;  // Of the server's own work on it, if there is a trace.
   std::chrono::steady_clock::time_point since;
 };
 
@@ -35,11 +36,13 @@ class Observer {
  private:
   std::string new_id();
   void note(const Asked& asked, const api::Response& response, api::Outcome outcome);
-  void note_failure(const Asked& asked, const api::Response& response, api::Outcome outcome,
+  void note_failure(const Asked& asked, const api::Notes& notes, api::Outcome outcome, int status,
                     Level level);
-  void note_duplicate(const Asked& asked, const api::Response& response, std::string_view reason);
+  void note_part(const Asked& asked, const api::Notes& notes, api::Outcome outcome, int status);
+  void note_duplicate(const Asked& asked, const api::Notes& notes, std::string_view reason);
   void note_span(const Asked& asked, const api::Response& response, api::Outcome outcome,
                  std::chrono::nanoseconds length);
+  void note_check(const Asked& asked, const api::Notes& notes);
 
   api::Metrics& metrics_;
   Journal& journal_;

@@ -11,6 +11,15 @@ std::optional<api::Response> Responder::respond(api::Request request, Done later
   const bool appends = request.method == "POST" && (request.target.starts_with("/v1/logs/") ||
                                                     request.target.starts_with("/v1/commit"));
   const auto asked = std::make_shared<const Asked>(observer_.asked(request));
+  auto events = api::event_request_of(service_, request);
+  if (!events) {
+    observer_.answered(*asked, events.error());
+    return std::move(events.error());
+  }
+  if (*events) {
+    receive(std::move(**events), request, asked, std::move(later));
+    return std::nullopt;
+  }
   api::Answer answer = service_.respond(request);
   if (auto* ready = std::get_if<api::Response>(&answer)) {
     observer_.answered(*asked, *ready);
@@ -31,6 +40,22 @@ std::optional<api::Response> Responder::respond(api::Request request, Done later
   api::Response response = api::problem(api::Code::overloaded, started.error().message);
   observer_.answered(*asked, response);
   return response;
+}
+
+void Responder::receive(api::EventRequest events, const api::Request& request,
+                        std::shared_ptr<const Asked> asked, Done later) {
+  events::Hop hop{.request_id = asked->request_id};
+  if (asked->trace) {
+    hop.traceparent = traceparent_of(*asked->trace, asked->span_id);
+    hop.tracestate = request.headers.find("tracestate").value_or("");
+  }
+  door_.receive(std::move(events), std::move(hop),
+                [this, asked = std::move(asked),
+                 later = std::move(later)](api::Response response) mutable {
+                  if (response.status < 300) hub_.hint_all();
+                  observer_.answered(*asked, response);
+                  later(std::move(response));
+                });
 }
 
 std::expected<std::optional<api::Following>, api::Response> Responder::following(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/service.h"
+#include "events/door.h"
 #include "once/batching_driver.h"
 #include "server/handler.h"
 #include "server/observer.h"
@@ -11,8 +12,9 @@ namespace once::server {
 // Safe to share between threads. All must outlive it.
 class Responder final : public Handler {
  public:
-  Responder(api::Service& service, BatchingDriver& driver, FollowHub& hub, Observer& observer)
-      : service_(service), driver_(driver), hub_(hub), observer_(observer) {}
+  Responder(api::Service& service, BatchingDriver& driver, FollowHub& hub, Observer& observer,
+            events::Door& door)
+      : service_(service), driver_(driver), hub_(hub), observer_(observer), door_(door) {}
 
   std::optional<api::Response> respond(api::Request request, Done later) override;
   std::expected<std::optional<api::Following>, api::Response> following(
@@ -21,10 +23,14 @@ class Responder final : public Handler {
   void refused(api::Response& response) override { observer_.refused(response); }
 
  private:
+  void receive(api::EventRequest events, const api::Request& request,
+               std::shared_ptr<const Asked> asked, Done later);
+
   api::Service& service_;
   BatchingDriver& driver_;
   FollowHub& hub_;
   Observer& observer_;
+  events::Door& door_;
 };
 
 }  // namespace once::server

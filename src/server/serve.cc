@@ -36,13 +36,15 @@ void refresh_tokens(BatchingDriver& driver, tokens::Table& table) {
   if (known) table.replace(std::move(*known));
 }
 
-// The server asks the driver and the hub, the hub reads through the driver, and the driver answers
-// to both: asking ends first, then the driver, then those it answers to.
+// The server asks the driver, the door and the hub, these two go through the driver, and the driver
+// answers to all: asking ends first, then the driver, then those it answers to.
 struct Stopping {
   std::optional<Server>& server;
+  events::Door& door;
   FollowHub& hub;
   ~Stopping() {
     if (server) server->stop();
+    door.stop();
     hub.stop();
   }
 };
@@ -68,17 +70,19 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   Observer observer(service.metrics(), journal, options.service.instance);
   const std::unique_ptr<MeteredStore> metered = meter(**store);
   const StoreSweep sweeping(*metered, service.metrics(), system_clock());
-  std::optional<Server> server;  // All three outlive the driver, whose last answers come here.
+  std::optional<Server> server;  // These outlive the driver, whose last answers come here.
   std::optional<Responder> responder;
   std::optional<FollowHub> hub;
+  std::optional<events::Door> door;
   BatchingDriver driver(*metered, {.gathers = false});
   hub.emplace(driver, system_clock());
-  const Stopping stop{server, *hub};
+  door.emplace(driver, service.options().events.routes, options.events);
+  const Stopping stop{server, *door, *hub};
   const Periodic refreshing(system_clock(), kTokensEvery, [&] {
     refresh_tokens(driver, service.tokens());
     return false;
   });
-  responder.emplace(service, driver, *hub, observer);
+  responder.emplace(service, driver, *hub, observer, *door);
   server.emplace(options.settings, *responder);
   const RunningMetrics running(service.metrics().registry(), *metered, *server, options.version);
   const Result<std::string> url = server->listen(options.listen);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "api/service.h"
+#include "events/door.h"
 #include "server/journal.h"
 #include "server/settings.h"
 
@@ -18,6 +19,7 @@ struct ServeOptions {
   Settings settings;
   JournalOptions journal;
   api::ServiceOptions service;
+  events::DoorOptions events;
 };
 
 // Serves until SIGTERM or SIGINT; what is under way then is finished, for at most 4 s. `ready` is

@@ -21,6 +21,7 @@ class ServerTest : public ::testing::Test {
  protected:
   ~ServerTest() override {
     server_->stop();
+    door_->stop();
     hub_->stop();
     store_.open();
     driver_.reset();
@@ -29,7 +30,8 @@ class ServerTest : public ::testing::Test {
   void serve(const Settings& settings = {}, BatchingOptions driving = {}) {
     driver_ = std::make_unique<BatchingDriver>(store_, driving);
     hub_ = std::make_unique<FollowHub>(*driver_, system_clock());
-    responder_ = std::make_unique<Responder>(service_, *driver_, *hub_, observer_);
+    door_ = std::make_unique<events::Door>(*driver_, service_.options().events.routes);
+    responder_ = std::make_unique<Responder>(service_, *driver_, *hub_, observer_, *door_);
     server_ = std::make_unique<Server>(settings, *responder_);
     const Result<std::string> url = server_->listen("127.0.0.1:0");
     ASSERT_TRUE(url.has_value()) << url.error().message;
@@ -43,6 +45,7 @@ class ServerTest : public ::testing::Test {
   Journal journal_{{}};
   Observer observer_{service_.metrics(), journal_};
   std::unique_ptr<FollowHub> hub_;
+  std::unique_ptr<events::Door> door_;
   std::unique_ptr<BatchingDriver> driver_;
   std::unique_ptr<Responder> responder_;
   std::unique_ptr<Server> server_;

@@ -24,6 +24,12 @@ bool has_length_of_its_version(std::string_view text) {
 
 }  // namespace
 
+std::string traceparent_of(const Trace& trace, std::string_view span_id) {
+  std::string text = "00-";
+  text.append(trace.trace_id).append("-").append(span_id);
+  return text.append(trace.sampled ? "-01" : "-00");
+}
+
 std::optional<Trace> parse_traceparent(std::string_view text) {
   if (!has_length_of_its_version(text)) return std::nullopt;
   const std::string_view version = text.substr(0, 2);

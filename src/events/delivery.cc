@@ -1,0 +1,69 @@
+#include "events/delivery.h"
+
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "api/event_answers.h"
+
+namespace once::events {
+
+Delivery::Delivery(api::EventRequest request, Hop hop, Done done)
+    : batch_(request.batch),
+      hop_(std::move(hop)),
+      parts_(std::move(request.parts)),
+      answers_(parts_.size()),
+      done_(std::move(done)) {
+  std::set<std::string_view> claims;
+  std::vector<std::size_t> repeats;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (const auto* answer = std::get_if<api::Response>(&parts_[i])) {
+      answers_[i] = *answer;
+    } else {
+      (claims.insert(work(i)->claim).second ? order_ : repeats).push_back(i);
+    }
+  }
+  firsts_ = order_.size();
+  order_.insert(order_.end(), repeats.begin(), repeats.end());
+}
+
+std::optional<std::size_t> Delivery::next() {
+  const Lock lock(mutex_);
+  const bool is_repeat = started_ >= firsts_;
+  if (started_ == order_.size() || started_ - through_ >= kAtOnce) return std::nullopt;
+  if (is_repeat && through_ < firsts_) return std::nullopt;
+  return order_[started_++];
+}
+
+void Delivery::answered(std::size_t index, api::Response answer) {
+  {
+    const Lock lock(mutex_);
+    answers_[index] = std::move(answer);
+    ++through_;
+  }
+  end_if_done();
+}
+
+bool Delivery::take_done() {
+  return through_ == order_.size() && !std::exchange(ended_, true);
+}
+
+void Delivery::end_if_done() {
+  {
+    const Lock lock(mutex_);
+    if (!take_done()) return;
+  }
+  finish();
+}
+
+// Nobody else is left who would look at the answers.
+void Delivery::finish() {
+  std::vector<api::Response> answers;
+  {
+    const Lock lock(mutex_);
+    answers = std::move(answers_);
+  }
+  done_(batch_ ? api::batch_response(answers) : std::move(answers.front()));
+}
+
+}  // namespace once::events

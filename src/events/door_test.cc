@@ -1,0 +1,277 @@
+// Events with handlers: real ones, on loopback, that do what a test wants.
+#include "events/door.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "api/json.h"
+#include "once/faulty_store.h"
+#include "once/memory_store.h"
+#include "testing/manual_clock.h"
+#include "testing/upstream.h"
+
+namespace once::events {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Gate;
+using testing::http_answer;
+using testing::Upstream;
+
+std::string event_text(const std::string& id, const std::string& type = "t") {
+  return R"({"specversion":"1.0","source":"/s","id":")" + id + R"(","type":")" + type + "\"}";
+}
+
+std::string ok(const std::string&, int) { return http_answer("204 No Content", ""); }
+
+// A service, a store that may fail, and a door, in time that the test moves.
+class World {
+ public:
+  World(const std::string& handler, IfStoreDown policy = IfStoreDown::proceed, FaultPlan faults = {},
+        DoorOptions options = {})
+      : faulty_(inject_faults(*memory_, faults, clock_)),
+        service_({.events = {.routes = {{.type = "t",
+                                         .forward = handler + "/handle?x=1",
+                                         .log = "events",
+                                         .tally = "count",
+                                         .timeout = 20s,
+                                         .lease = 30s},
+                                        {.type = "bare", .forward = handler}},
+                             .if_store_down = policy}}) {
+    driver_.emplace(*faulty_, BatchingOptions{.gathers = false}, clock_, entropy_);
+    door_.emplace(*driver_, service_.options().events.routes, options, clock_);
+  }
+  ~World() {
+    door_->stop();
+    driver_.reset();
+  }
+
+  std::future<api::Response> send(const std::string& body, bool batch = false, Hop hop = {}) {
+    api::Request request{"POST", "/v1/events", {}, body};
+    request.headers.add("Content-Type", batch ? "application/cloudevents-batch+json"
+                                              : "application/cloudevents+json");
+    auto events = api::event_request_of(service_, request);
+    std::promise<api::Response> promise;
+    std::future<api::Response> answer = promise.get_future();
+    door_->receive(std::move(**events), std::move(hop),
+                   [promise = std::move(promise)](api::Response response) mutable {
+                     promise.set_value(std::move(response));
+                   });
+    return answer;
+  }
+
+  // The API on the store behind the faults.
+  api::Response ask(const std::string& method, const std::string& target) {
+    api::Answer answer = service_.respond({method, target, {}, ""});
+    BlockingDriver driver(*memory_, clock_, entropy_);
+    return *driver.run(std::get<Plan<api::Response>>(std::move(answer)));
+  }
+  std::string claim(const std::string& id) {
+    return ask("GET", "/v1/claims/event%2F2:%2Fs" + id).body;
+  }
+  std::size_t logged() {
+    const std::string body = ask("GET", "/v1/logs/events").body;
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = body.find("\"index\"", at)) != std::string::npos; ++at) ++count;
+    return count;
+  }
+
+  testing::ManualClock& clock() { return clock_; }
+  FaultyStore& store() { return *faulty_; }
+  Door& door() { return *door_; }
+
+ private:
+  testing::ManualClock clock_;
+  Entropy entropy_{1};
+  std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
+  std::unique_ptr<FaultyStore> faulty_;
+  api::Service service_;
+  std::optional<Door> door_;  // Outlives the driver.
+  std::optional<BatchingDriver> driver_;
+};
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(EventDoor, ForwardsFirstThenRecordsAndAnswersADuplicateWithoutTheHandler) {
+  Upstream handler(ok);
+  World world(handler.url());
+  const api::Response first =
+      world.send(event_text("1"), false, {"00-a-b-01", "k=v", "request-7"}).get();
+  EXPECT_EQ(first.body, R"({"status":"processed","event_id":"1"})");
+  const std::string request = handler.last();
+  EXPECT_TRUE(request.starts_with("POST /handle?x=1 HTTP/1.1\r\n")) << request;
+  EXPECT_TRUE(request.ends_with("\r\n\r\n" + event_text("1"))) << request;
+  for (const std::string_view header :
+       {"Content-Type: application/cloudevents+json\r\n", "Once-Attempt: 1\r\n", "Once-Fence: ",
+        "Idempotency-Key: ", "traceparent: 00-a-b-01\r\n", "tracestate: k=v\r\n",
+        "X-Request-Id: request-7\r\n"}) {
+    EXPECT_TRUE(has(request, std::string(header))) << header << request;
+  }
+  EXPECT_EQ(world.logged(), 1U);
+  EXPECT_TRUE(has(world.claim("1"), R"("result":{"status":"processed","forwarded":204})"));
+  EXPECT_TRUE(has(world.send(event_text("1")).get().body, R"("status":"skipped")"));
+  EXPECT_EQ(handler.requests(), 1);
+}
+
+TEST(EventDoor, AHandlerThatDoesNotTakeTheEventFreesIt) {
+  Upstream handler([](const std::string&, int number) {
+    switch (number) {
+      case 1: return http_answer("500 Internal Server Error", "");
+      case 2: return http_answer("503 Service Unavailable", "", "Retry-After: 7\r\n");
+      case 3: return http_answer("429 Too Many Requests", "");
+      case 4: return http_answer("301 Moved Permanently", "");
+      case 5: return std::string();  // Hangs up.
+      default: return http_answer("200 OK", "taken");
+    }
+  });
+  World world(handler.url());
+  const std::array<int, 6> statuses = {502, 503, 503, 502, 502, 200};
+  for (std::size_t i = 0; i < statuses.size(); ++i) {
+    const api::Response answer = world.send(event_text("1")).get();
+    EXPECT_EQ(answer.status, statuses[i]) << answer.body;
+    EXPECT_EQ(answer.headers.find("Retry-After").has_value(), statuses[i] != 200);
+    if (i == 1) EXPECT_EQ(answer.headers.find("Retry-After"), "7");
+    if (statuses[i] != 200) {
+      EXPECT_EQ(answer.notes.outcome, api::Outcome::handler_failed);
+      EXPECT_EQ(answer.notes.removed, 1U);
+      EXPECT_EQ(world.logged(), 0U);
+    }
+    EXPECT_TRUE(has(handler.last(), "Once-Attempt: " + std::to_string(i + 1) + "\r\n"));
+  }
+  EXPECT_EQ(world.logged(), 1U);
+  EXPECT_TRUE(has(world.send(event_text("1")).get().body, R"("status":"skipped")"));
+  EXPECT_EQ(handler.requests(), 6);
+}
+
+TEST(EventDoor, AHandlerThatIsNotThereFreesTheEvent) {
+  std::string url;
+  {
+    Upstream gone(ok);
+    url = gone.url();
+  }
+  World world(url);
+  EXPECT_EQ(world.send(event_text("1")).get().status, 502);
+  EXPECT_TRUE(has(world.claim("1"), R"("code":"not_found")"));
+}
+
+TEST(EventDoor, TheClaimIsRenewedAsLongAsTheHandlerWorks) {
+  Gate gate;
+  Upstream handler([&](const std::string&, int) {
+    gate.wait();
+    return http_answer("200 OK", "");
+  });
+  World world(handler.url());
+  std::future<api::Response> first = world.send(event_text("1"));
+  handler.await_requests(1);
+  // Four leases long; each third of one is renewed before the next passes.
+  for (int i = 0; i < 12; ++i) {
+    const std::string before = world.claim("1");
+    world.clock().advance(10s);
+    while (world.claim("1") == before) std::this_thread::yield();
+    EXPECT_EQ(world.send(event_text("1")).get().status, 409);
+  }
+  gate.open();
+  EXPECT_EQ(first.get().status, 200);
+  EXPECT_EQ(handler.requests(), 1);
+  EXPECT_EQ(world.logged(), 1U);
+}
+
+TEST(EventDoor, BeyondItsBoundsAnEventIsTurnedAwayAndFree) {
+  Gate gate;
+  Upstream handler([&](const std::string&, int) {
+    gate.wait();
+    return http_answer("200 OK", "");
+  });
+  World world(handler.url(), IfStoreDown::proceed, {}, {.forwards = 1});
+  std::vector<std::future<api::Response>> answers;
+  answers.push_back(world.send(event_text("0")));
+  handler.await_requests(1);
+  for (int i = 1; i <= 4; ++i) answers.push_back(world.send(event_text(std::to_string(i))));
+  const api::Response refused = world.send(event_text("5")).get();
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_TRUE(has(refused.body, R"("code":"overloaded")"));
+  EXPECT_TRUE(refused.headers.find("Retry-After"));
+  EXPECT_TRUE(has(world.claim("5"), R"("code":"not_found")"));
+  gate.open();
+  for (auto& answer : answers) EXPECT_EQ(answer.get().status, 200);
+  EXPECT_EQ(world.send(event_text("5")).get().status, 200);
+}
+
+TEST(EventDoor, ABatchIsForwardedEventByEventAndARepeatInItIsADuplicate) {
+  Upstream handler([](const std::string& request, int) {
+    const bool bad = request.find(R"("id":"bad")") != std::string::npos;
+    return http_answer(bad ? "500 Internal Server Error" : "200 OK", "");
+  });
+  World world(handler.url());
+  std::string events = "[" + event_text("1") + ",{}," + event_text("bad") + "," + event_text("1");
+  for (int i = 2; i < 100; ++i) events += "," + event_text(std::to_string(i));
+  const api::Response answer = world.send(events + "]", true).get();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(answer.body.starts_with(
+      R"([{"status":"processed","event_id":"1"},{"status":"invalid","status_code":400,)"))
+      << answer.body.substr(0, 200);
+  EXPECT_TRUE(has(answer.body, R"({"status":"failed","status_code":502,"retry_after":1,)"));
+  EXPECT_TRUE(has(answer.body, R"({"status":"skipped","message":"Duplicate event","event_id":"1")"));
+  EXPECT_EQ(answer.notes.parts.size(), 102U);
+  EXPECT_EQ(handler.requests(), 100);
+  EXPECT_EQ(world.logged(), 99U);
+  EXPECT_EQ(world.send("[]", true).get().body, "[]");
+}
+
+TEST(EventDoor, AStoreThatIsDownIsPassedByAndSaidSo) {
+  Upstream handler(ok);
+  World world(handler.url(), IfStoreDown::proceed, {.fail_before = 1.0});
+  const api::Response answer = world.send(event_text("1", "bare")).get();
+  EXPECT_EQ(answer.body, R"({"status":"processed","event_id":"1","deduplicated":false})");
+  EXPECT_EQ(answer.notes.outcome, api::Outcome::unguarded);
+  EXPECT_EQ(answer.notes.passed_over, api::Outcome::unavailable);
+  EXPECT_FALSE(has(handler.last(), "Once-Fence"));
+  EXPECT_TRUE(has(handler.last(), "Idempotency-Key: "));
+  EXPECT_TRUE(has(world.send(event_text("1")).get().body, R"("recorded":false)"));
+  EXPECT_EQ(handler.requests(), 2);
+}
+
+TEST(EventDoor, WhatWasForwardedWhileTheStoreWasDownIsMadeUpForIfItIsBack) {
+  Upstream handler(ok);
+  World world(handler.url());
+  const std::array down = {Fault::fail_before};
+  world.store().script(down);
+  EXPECT_EQ(world.send(event_text("1")).get().body,
+            R"({"status":"processed","event_id":"1","deduplicated":false})");
+  EXPECT_EQ(world.logged(), 1U);
+  EXPECT_TRUE(has(world.send(event_text("1")).get().body, R"("status":"skipped")"));
+  EXPECT_EQ(handler.requests(), 1);
+}
+
+TEST(EventDoor, AStoreThatIsDownRefusesWhereThatIsConfigured) {
+  Upstream handler(ok);
+  World world(handler.url(), IfStoreDown::refuse, {.fail_before = 1.0});
+  const api::Response answer = world.send(event_text("1", "bare")).get();
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_TRUE(has(answer.body, R"("code":"unavailable")"));
+  EXPECT_EQ(handler.requests(), 0);
+}
+
+TEST(EventDoor, WhoIsStoppedLeavesItsHandlersAtOnceAndFreesTheEvents) {
+  Gate gate;
+  Upstream handler([&](const std::string&, int) {
+    gate.wait();
+    return http_answer("200 OK", "");
+  });
+  World world(handler.url());
+  std::future<api::Response> answer = world.send(event_text("1"));
+  handler.await_requests(1);
+  const auto start = std::chrono::steady_clock::now();
+  world.door().stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
+  EXPECT_EQ(answer.get().status, 502);
+  EXPECT_TRUE(has(world.claim("1"), R"("code":"not_found")"));
+  EXPECT_EQ(world.send(event_text("2")).get().status, 503);
+  gate.open();
+}
+
+}  // namespace
+}  // namespace once::events
