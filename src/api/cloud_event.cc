@@ -205,19 +205,25 @@ bool is_json_type(std::string_view type) {
   return name.ends_with("/json") || name.ends_with("+json");
 }
 
-// The data of an event in binary mode, as a member of its structured form.
+// The data of an event in binary mode, as a value of JSON; nothing if only base64 can tell it.
+std::optional<std::string> data_as_json(const CloudEvent& event) {
+  const std::string* const type = find_attribute(event.attributes, "datacontenttype");
+  if (type != nullptr && !is_json_type(*type)) {
+    return is_utf8(event.body) ? std::optional(json_text(event.body)) : std::nullopt;
+  }
+  const Result<Json> value = parse_json(event.body);
+  if (!value) return std::nullopt;
+  std::string line = to_line(*value);
+  // Within the event it is nested deeper by one, which may be too deep.
+  std::string nested = "[";
+  if (!parse_json(nested.append(line).append("]"))) return std::nullopt;
+  return line;
+}
+
 void add_data(JsonObject& out, const CloudEvent& event) {
   if (event.body.empty()) return;
-  const std::string* const type = find_attribute(event.attributes, "datacontenttype");
-  const bool json = type == nullptr || is_json_type(*type);
-  if (json) {
-    if (const Result<Json> value = parse_json(event.body)) {
-      out.raw("data", to_line(*value));
-      return;
-    }
-  }
-  if (!json && is_utf8(event.body)) {
-    out.text("data", event.body);
+  if (const std::optional<std::string> json = data_as_json(event)) {
+    out.raw("data", *json);
   } else {
     out.text("data_base64", base64(event.body));
   }

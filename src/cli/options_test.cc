@@ -57,6 +57,29 @@ TEST_F(Options, RoutesOfTheServerMayBeInTheSameFile) {
   EXPECT_EQ(take("", "--config once.toml").out, "claimed\n");
 }
 
+TEST_F(Options, ARouteThatCannotBeKeepsTheServerFromStartingAndNamesFileAndField) {
+  const auto complaint = [&](const std::string& content) {
+    write("once.toml", content);
+    const Outcome outcome =
+        shell("timeout 10 once serve --store memory: --listen 127.0.0.1:0 --config once.toml");
+    EXPECT_EQ(outcome.exit_code, 64) << content;
+    return outcome.err;
+  };
+  const std::string sound = "[[route]]\ntype = 'a'\n";
+  EXPECT_TRUE(
+      holds(complaint(sound + "[[route]]\nlog = 'l'\n"), "once.toml: route 2: type is miss"));
+  EXPECT_TRUE(
+      holds(complaint(sound + "forwrad = 'x'\n"), "once.toml: route 1: forwrad is no field"));
+  EXPECT_TRUE(
+      holds(complaint(sound + "forward = 'https://h/'\n"), "route 1: forward is not http://"));
+  EXPECT_TRUE(holds(complaint(sound + "ttl = 'soon'\n"), "route 1: ttl is not a duration"));
+  EXPECT_TRUE(holds(complaint(sound + "lease = '1ms'\n"), "route 1: lease is 1s to 1h"));
+  EXPECT_TRUE(holds(complaint(sound + "tally = 7\n"), "route 1: tally is not a text"));
+  EXPECT_TRUE(holds(complaint("[[route]]\ntype = ''\n"), "route 1: type is empty"));
+  EXPECT_TRUE(holds(complaint("[route]\ntype = 'a'\n"), "route is written [[route]]"));
+  EXPECT_TRUE(holds(complaint("route = [1]\n"), "route 1: a route is a table"));
+}
+
 TEST_F(Options, FlagsAreTrueOrFalseAnywhere) {
   EXPECT_TRUE(take("ONCE_JSON=1", "").out.starts_with("{"));
   EXPECT_FALSE(take("ONCE_JSON=1", "--json=false").out.starts_with("{"));

@@ -194,8 +194,8 @@ std::unexpected<Error> HttpClient::broken(ErrorCode code, const std::string& why
 }
 
 Result<void> HttpClient::connect(Deadline until) {
-  connection_ = std::make_unique<Connection>(forwarding_ ? forwarding_->stopped
-                                                          : std::stop_token());
+  connection_ =
+      std::make_unique<Connection>(forwarding_ ? forwarding_->stopped : std::stop_token());
   const Deadline soon = std::chrono::steady_clock::now() + kConnectWithin;
   const error_code error = connection_->open(*url_, std::min(until, soon));
   if (error) return broken(ErrorCode::unavailable, "cannot connect: " + in_words(error));

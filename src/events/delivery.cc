@@ -44,9 +44,7 @@ void Delivery::answered(std::size_t index, api::Response answer) {
   end_if_done();
 }
 
-bool Delivery::take_done() {
-  return through_ == order_.size() && !std::exchange(ended_, true);
-}
+bool Delivery::take_done() { return through_ == order_.size() && !std::exchange(ended_, true); }
 
 void Delivery::end_if_done() {
   {

@@ -35,15 +35,13 @@ Door::Door(BatchingDriver& driver, const api::EventRoutes& routes, DoorOptions o
   }
   if (!shortest) return;
   leases_.emplace(driver, clock, *shortest);
-  forwards_.emplace(options.forwards, 4 * options.forwards, [this] {
-    const auto forwarder = std::make_shared<Forwarder>(stop_forwards_.get_token());
-    return [this, forwarder](const Job& job) { forward(*forwarder, job); };
-  });
+  forwards_.emplace(options.forwards, 4 * options.forwards,
+                    [this] { return [this](const Job& job) { forward(job); }; });
 }
 
 void Door::stop() {
   stopping_ = true;
-  stop_forwards_.request_stop();
+  forwarder_.stop();
   if (forwards_) forwards_->finish();
   if (leases_) leases_->stop();
 }
@@ -80,8 +78,8 @@ void Door::process(Job job) {
   Plan<api::Response> plan = api::processed(shared->work(), [shared] {
     shared->check = std::chrono::steady_clock::now() - shared->since;
   });
-  const Result<void> started = driver_.start<api::Response>(
-      std::move(plan), [this, shared](Result<api::Response> outcome) {
+  const Result<void> started =
+      driver_.start<api::Response>(std::move(plan), [this, shared](Result<api::Response> outcome) {
         end(*shared, outcome ? std::move(*outcome)
                              : api::not_recorded(*shared->work(), outcome.error(), false));
         advance(shared->delivery);
@@ -141,9 +139,9 @@ void Door::end(const Job& job, api::Response answer) {
   job.delivery->answered(job.index, std::move(answer));
 }
 
-void Door::forward(Forwarder& forwarder, const Job& job) {
+void Door::forward(const Job& job) {
   const Claimed* const claimed = job.claimed ? &*job.claimed : nullptr;
-  const Result<api::Response> answer = forwarder.send(*job.work(), claimed, job.delivery->hop());
+  const Result<api::Response> answer = forwarder_.send(*job.work(), claimed, job.delivery->hop());
   end(job, claimed != nullptr ? conclude(job, answer) : conclude_unclaimed(job, answer));
   advance(job.delivery);
 }
@@ -168,8 +166,7 @@ api::Response Door::conclude_unclaimed(const Job& job, const Result<api::Respons
     refused.notes.passed_over = api::Outcome::unavailable;
     return refused;
   }
-  Result<api::Response> made_up =
-      driver_.run(api::made_up_for(work, *job.error), kMakeUpWithin);
+  Result<api::Response> made_up = driver_.run(api::made_up_for(work, *job.error), kMakeUpWithin);
   if (made_up) return std::move(*made_up);
   return api::unguarded(*work, *job.error, work->records() ? api::AllDone::no : api::AllDone::yes);
 }

@@ -1,6 +1,6 @@
-// Takes requests with events and sees to each: its claim, its forward, and its outcome. Nothing here
-// blocks whoever calls it, nor the driver: forwards have threads of their own, a fixed number, and a
-// queue with an end.
+// Takes requests with events and sees to each: its claim, its forward, and its outcome. Nothing
+// here blocks whoever calls it, nor the driver: forwards have threads of their own, a fixed number,
+// and a queue with an end.
 //
 //   claim  ->  forward, while the claim is renewed  ->  log, tally and completion in one commit
 //
@@ -12,7 +12,6 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <stop_token>
 
 #include "drivers/work_queue.h"
 #include "events/delivery.h"
@@ -68,7 +67,7 @@ class Door {
   void end(const Job& job, api::Response answer);
 
   // On a thread of the forwards; these may block.
-  void forward(Forwarder& forwarder, const Job& job);
+  void forward(const Job& job);
   api::Response conclude(const Job& job, const Result<api::Response>& answer);
   api::Response conclude_unclaimed(const Job& job, const Result<api::Response>& answer);
   Result<api::Response> run(const std::function<Plan<api::Response>()>& make, Duration patience);
@@ -76,8 +75,8 @@ class Door {
   BatchingDriver& driver_;
   Clock& clock_;
   std::atomic<bool> stopping_ = false;
-  std::stop_source stop_forwards_;
-  std::optional<HeldLeases> leases_;         // Both are there if any route forwards.
+  Forwarder forwarder_;
+  std::optional<HeldLeases> leases_;        // Both are there if any route forwards.
   std::optional<WorkQueue<Job>> forwards_;  // Last: its threads use all of the above.
 };
 

@@ -1,5 +1,6 @@
 #include "events/forwarder.h"
 
+#include <optional>
 #include <utility>
 
 #include "api/digest.h"
@@ -9,6 +10,8 @@ namespace {
 
 // Nobody reads what a handler answers beyond its status, but it is not to be endless.
 constexpr std::size_t kMaxAnswer = 16U << 20;
+
+constexpr std::size_t kMaxIdle = 16;  // Connections kept to one server.
 
 // The same for every delivery of the event, and for no other event.
 std::string idempotency_key(const api::EventWork& work) {
@@ -36,13 +39,24 @@ api::Request request_of(const api::EventWork& work, std::string target, const Cl
 
 }  // namespace
 
-client::HttpClient& Forwarder::client_of(const std::string& server) {
-  auto& client = clients_[server];
-  if (!client) {
-    const client::Forwarding forwarding{.max_answer = kMaxAnswer, .stopped = stopped_};
-    client = std::make_unique<client::HttpClient>(server, forwarding);
+Forwarder::Client Forwarder::take(const std::string& server) {
+  {
+    const Lock lock(mutex_);
+    std::vector<Client>& idle = idle_[server];
+    if (!idle.empty()) {
+      Client client = std::move(idle.back());
+      idle.pop_back();
+      return client;
+    }
   }
-  return *client;
+  const client::Forwarding forwarding{.max_answer = kMaxAnswer, .stopped = stop_.get_token()};
+  return std::make_unique<client::HttpClient>(server, forwarding);
+}
+
+void Forwarder::give_back(const std::string& server, Client client) {
+  const Lock lock(mutex_);
+  std::vector<Client>& idle = idle_[server];
+  if (idle.size() < kMaxIdle) idle.push_back(std::move(client));
 }
 
 Result<api::Response> Forwarder::send(const api::EventWork& work, const Claimed* claimed,
@@ -50,7 +64,10 @@ Result<api::Response> Forwarder::send(const api::EventWork& work, const Claimed*
   std::optional<api::ForwardUrl> url = api::parse_forward(work.route.forward);
   if (!url) return failure(ErrorCode::invalid, "the route's forward is no URL");
   const api::Request request = request_of(work, std::move(url->target), claimed, hop);
-  return client_of(url->server).call(request, work.route.timeout);
+  Client client = take(url->server);
+  Result<api::Response> answer = client->call(request, work.route.timeout);
+  if (answer) give_back(url->server, std::move(client));
+  return answer;
 }
 
 }  // namespace once::events

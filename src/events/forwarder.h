@@ -1,15 +1,16 @@
-// Passes events on to the handlers that their routes name. Blocks, and is one thread's own: it has a
-// connection to each handler, kept open.
+// Passes events on to the handlers that their routes name. Safe to share between threads; each call
+// blocks its own.
 #pragma once
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "api/event_work.h"
 #include "client/http_client.h"
+#include "kernel/mutex.h"
 
 namespace once::events {
 
@@ -22,17 +23,24 @@ struct Hop {
 
 class Forwarder {
  public:
-  // Once it is stopped, a forward under way fails at once, and so does each that follows.
-  explicit Forwarder(std::stop_token stopped) : stopped_(std::move(stopped)) {}
-
   // The handler's answer, whatever its status. `claimed` is null for what has no claim.
   Result<api::Response> send(const api::EventWork& work, const Claimed* claimed, const Hop& hop);
 
- private:
-  client::HttpClient& client_of(const std::string& server);
+  // From now on a forward under way fails at once, and so does each that follows.
+  void stop() { stop_.request_stop(); }
 
-  const std::stop_token stopped_;
-  std::map<std::string, std::unique_ptr<client::HttpClient>> clients_;  // No more than routes.
+ private:
+  using Client = std::unique_ptr<client::HttpClient>;
+
+  Client take(const std::string& server);
+  void give_back(const std::string& server, Client client);
+
+  std::stop_source stop_;
+  Mutex mutex_;
+
+  // With a connection that is kept open. The one that was used last is used first: what a burst
+  // opened is not all kept busy by a trickle, and a handler with few threads is not held up.
+  std::map<std::string, std::vector<Client>> idle_ ONCE_GUARDED_BY(mutex_);
 };
 
 }  // namespace once::events

@@ -50,13 +50,14 @@ bool HeldLeases::renew_due() {
 // One that fails costs a third of the lease; one that is fenced has nothing left to renew. What
 // became of the claim is seen when the event is concluded.
 void HeldLeases::renew(std::uint64_t id, const Held& held) {
-  (void)driver_.start<RenewOutcome>(claims::renew(held.key, held.ticket, held.lease),
-                                    [this, id](const Result<RenewOutcome>& outcome) {
-                                      if (outcome && std::holds_alternative<Fenced>(*outcome)) {
-                                        let_go(id);
-                                      }
-                                    },
-                                    held.lease);
+  (void)driver_.start<RenewOutcome>(
+      claims::renew(held.key, held.ticket, held.lease),
+      [this, id](const Result<RenewOutcome>& outcome) {
+        if (outcome && std::holds_alternative<Fenced>(*outcome)) {
+          let_go(id);
+        }
+      },
+      held.lease);
 }
 
 }  // namespace once::events

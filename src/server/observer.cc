@@ -103,8 +103,7 @@ void Observer::note(const Asked& asked, const api::Response& response, Outcome o
   }
 }
 
-void Observer::note_part(const Asked& asked, const api::Notes& notes, Outcome outcome,
-                         int status) {
+void Observer::note_part(const Asked& asked, const api::Notes& notes, Outcome outcome, int status) {
   if (is_our_failure(outcome) || notes.passed_over) {
     note_failure(asked, notes, notes.passed_over.value_or(outcome), status, Level::error);
   }

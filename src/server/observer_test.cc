@@ -108,6 +108,54 @@ TEST_F(ObserverTest, ARecordedTraceGetsASpanWithItsNameAndItsDuration) {
   EXPECT_TRUE(wrote("span=documents"));
 }
 
+TEST_F(ObserverTest, AnEventHasASpanForItsCheckWithinThatForItself) {
+  const Request asking = request("POST", "/v1/events", {{"traceparent", std::string(kParent)}});
+  const Asked asked = observer_.asked(asking);
+  ASSERT_EQ(asked.span_id.size(), 16U);
+  Response response{200, {}, "", {.event_id = "e1", .checked = 1}};
+  response.notes.check_length = std::chrono::microseconds(1'500);
+  observer_.answered(asked, response);
+  EXPECT_TRUE(
+      wrote("info span span=idempotency_check trace_id=4bf92f3577b34da6a3ce929d0e0e4736 "
+            "parent_id=" +
+            asked.span_id + " span_id="))
+      << written_;
+  EXPECT_TRUE(wrote(" duration_ms=1.500 event_id=e1 "));
+  EXPECT_TRUE(
+      wrote("span=process_cloud_event trace_id=4bf92f3577b34da6a3ce929d0e0e4736 "
+            "parent_id=00f067aa0ba902b7 span_id=" +
+            asked.span_id));
+  EXPECT_EQ(traceparent_of(*asked.trace, asked.span_id),
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-" + asked.span_id + "-01");
+}
+
+TEST_F(ObserverTest, EachDuplicateOfABatchIsNotedWithTheTimeOfItsOriginal) {
+  Response batch{200, {}, "[]", {}};
+  const Time noon = Time(std::chrono::days(20'000)) + std::chrono::hours(12);
+  batch.notes.parts = {
+      {.original = noon, .event_type = "a", .event_id = "1", .checked = 1, .duplicates = 1},
+      {.event_type = "a", .event_id = "2", .checked = 1, .marked = 1},
+      {.outcome = Outcome::busy, .event_type = "b", .event_id = "3", .checked = 1},
+      {.outcome = Outcome::handler_failed, .event_type = "c", .event_id = "4", .checked = 1}};
+  pass(request("POST", "/v1/events"), batch);
+  EXPECT_TRUE(
+      wrote("info duplicate reason=already_done path=/v1/events "
+            "original=2024-10-04T12:00:00.000Z event_type=a event_id=1 "))
+      << written_;
+  EXPECT_FALSE(wrote("event_id=2"));
+  EXPECT_TRUE(wrote("info duplicate reason=already_processing path=/v1/events event_type=b"));
+  EXPECT_TRUE(
+      wrote("warning refused method=POST path=/v1/events status=200 code=handler_failed "
+            "event_type=c event_id=4"));
+}
+
+TEST_F(ObserverTest, AStoreThatWasPassedByIsAnError) {
+  Response passed{200, {}, "", {.outcome = Outcome::unguarded, .event_type = "a", .checked = 1}};
+  passed.notes.passed_over = Outcome::unavailable;
+  pass(request("POST", "/v1/events"), passed);
+  EXPECT_TRUE(wrote("error failed method=POST path=/v1/events status=200 code=unavailable"));
+}
+
 TEST(Trace, IsReadAsTheStandardSays) {
   const auto trace = parse_traceparent(kParent);
   ASSERT_TRUE(trace);

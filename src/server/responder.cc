@@ -49,13 +49,13 @@ void Responder::receive(api::EventRequest events, const api::Request& request,
     hop.traceparent = traceparent_of(*asked->trace, asked->span_id);
     hop.tracestate = request.headers.find("tracestate").value_or("");
   }
-  door_.receive(std::move(events), std::move(hop),
-                [this, asked = std::move(asked),
-                 later = std::move(later)](api::Response response) mutable {
-                  if (response.status < 300) hub_.hint_all();
-                  observer_.answered(*asked, response);
-                  later(std::move(response));
-                });
+  door_.receive(
+      std::move(events), std::move(hop),
+      [this, asked = std::move(asked), later = std::move(later)](api::Response response) mutable {
+        if (response.status < 300) hub_.hint_all();
+        observer_.answered(*asked, response);
+        later(std::move(response));
+      });
 }
 
 std::expected<std::optional<api::Following>, api::Response> Responder::following(
