@@ -7,11 +7,32 @@
 #include "api/event_answers.h"
 
 namespace once::events {
+namespace {
+
+constexpr std::size_t kMarks = 64;
+constexpr std::size_t kForwards = 16;
+constexpr std::size_t kRecords = 4;
+
+// How many events of a request are under way at once. What only records meets the others at the end
+// of its log, where one is as fast as many.
+std::size_t at_once(const std::vector<api::EventPart>& parts) {
+  std::size_t most = kMarks;
+  for (const api::EventPart& part : parts) {
+    const auto* const work = std::get_if<api::SharedWork>(&part);
+    if (work == nullptr) continue;
+    if ((*work)->forwards()) return kForwards;
+    if ((*work)->records()) most = kRecords;
+  }
+  return most;
+}
+
+}  // namespace
 
 Delivery::Delivery(api::EventRequest request, Hop hop, Done done)
     : batch_(request.batch),
       hop_(std::move(hop)),
       parts_(std::move(request.parts)),
+      at_once_(at_once(parts_)),
       answers_(parts_.size()),
       done_(std::move(done)) {
   std::set<std::string_view> claims;
@@ -30,7 +51,7 @@ Delivery::Delivery(api::EventRequest request, Hop hop, Done done)
 std::optional<std::size_t> Delivery::next() {
   const Lock lock(mutex_);
   const bool is_repeat = started_ >= firsts_;
-  if (started_ == order_.size() || started_ - through_ >= kAtOnce) return std::nullopt;
+  if (started_ == order_.size() || started_ - through_ >= at_once_) return std::nullopt;
   if (is_repeat && through_ < firsts_) return std::nullopt;
   return order_[started_++];
 }

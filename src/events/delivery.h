@@ -35,8 +35,6 @@ class Delivery {
   void end_if_done();
 
  private:
-  static constexpr std::size_t kAtOnce = 32;
-
   bool take_done() ONCE_REQUIRES(mutex_);
   void finish();
 
@@ -45,6 +43,7 @@ class Delivery {
   const std::vector<api::EventPart> parts_;
   std::vector<std::size_t> order_;  // First those that are there once, then the repeats.
   std::size_t firsts_ = 0;
+  const std::size_t at_once_;
 
   Mutex mutex_;
   std::vector<api::Response> answers_ ONCE_GUARDED_BY(mutex_);

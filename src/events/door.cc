@@ -149,6 +149,8 @@ void Door::forward(const Job& job) {
 api::Response Door::conclude(const Job& job, const Result<api::Response>& answer) {
   const api::SharedWork& work = job.work();
   if (is_taken(answer)) {
+    std::optional<Turns::Turn> turn;
+    if (work->records()) turn.emplace(turns_, work->name_space + "/" + work->route.log);
     Result<api::Response> concluded =
         run([&] { return api::concluded(work, *job.claimed, answer->status); }, kAttemptLife);
     return concluded ? std::move(*concluded) : api::not_recorded(*work, concluded.error(), true);

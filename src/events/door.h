@@ -16,6 +16,7 @@
 #include "drivers/work_queue.h"
 #include "events/delivery.h"
 #include "events/held_leases.h"
+#include "events/turns.h"
 #include "once/batching_driver.h"
 
 namespace once::events {
@@ -76,6 +77,7 @@ class Door {
   Clock& clock_;
   std::atomic<bool> stopping_ = false;
   Forwarder forwarder_;
+  Turns turns_;
   std::optional<HeldLeases> leases_;        // Both are there if any route forwards.
   std::optional<WorkQueue<Job>> forwards_;  // Last: its threads use all of the above.
 };
