@@ -187,6 +187,7 @@ TEST(CloudEvent, InBinaryModeIsLoggedWithItsDataWhateverThatIs) {
   EXPECT_TRUE(deep.starts_with("\"data\"") || deep.starts_with("\"data_base64\"")) << deep;
 }
 
+// H32: the length in front keeps "a" + "bc" from being "ab" + "c".
 TEST(EventClaim, NoTwoIdentitiesShareOne) {
   EXPECT_EQ(event_claim("/s", "1"), "event/2:/s1");
   EXPECT_NE(event_claim("a", "bc"), event_claim("ab", "c"));

@@ -23,8 +23,8 @@ namespace once::client {
 
 // What a proxy wants of a client.
 struct Forwarding {
-  std::size_t max_answer;        // Bytes of a body; beyond them an answer counts as lost.
-  std::stop_token stopped = {};  // Once it is, a call under way fails at once.
+  std::size_t max_answer;   // Bytes of a body; beyond them an answer counts as lost.
+  std::stop_token stopped;  // Once it is, a call under way fails at once.
 };
 
 class HttpClient {
