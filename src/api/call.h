@@ -89,6 +89,8 @@ Answer commit_effects(Call& call);
 Answer list_items(Call& call);
 Answer import_items(Call& call);
 
+Answer make_checkpoint(Call& call);
+
 Answer list_hot_keys(Call& call);
 
 Answer show_page(Call& call);

@@ -37,6 +37,7 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/commit", commit_effects},
     Route{"GET", "/v1/items", list_items, Access::admin},
     Route{"POST", "/v1/items", import_items, Access::admin},
+    Route{"POST", "/v1/checkpoints", make_checkpoint, Access::admin},
 };
 
 }  // namespace

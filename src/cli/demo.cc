@@ -67,7 +67,7 @@ class Display {
 
  private:
   static constexpr std::string_view kUp = "\x1b[2A";
-  static constexpr std::uint64_t kWidth = 30;
+  static constexpr std::uint64_t kWidth = 16;
 
   static std::string line(std::string_view name, const Tally& tally) {
     const std::uint64_t full =
@@ -76,8 +76,8 @@ class Display {
     out.append(name).append(8 - name.size(), ' ');
     out.append("[").append(full, '#').append(kWidth - full, '.').append("]  ");
     out.append(std::to_string(tally.finished)).append("/").append(std::to_string(tally.deliveries));
-    out.append(" deliveries  ").append(std::to_string(tally.killed)).append(" workers killed  ");
-    out.append(std::to_string(tally.skipped)).append(" duplicates skipped\x1b[K\n");
+    out.append(" deliveries, ").append(std::to_string(tally.killed)).append(" killed, ");
+    out.append(std::to_string(tally.skipped)).append(" skipped\x1b[K\n");
     return out;
   }
 
@@ -121,8 +121,8 @@ std::int64_t number(std::uint64_t count) { return static_cast<std::int64_t>(coun
 
 void print(const DemoOptions& options, const DemoReport& report) {
   const auto& [naive, once] = report;
-  std::cout << options.sizes.orders << " orders in " << once.tally.deliveries << " deliveries to "
-            << options.workers << " workers on each side, seed " << options.seed << "\n\n";
+  std::cout << options.sizes.orders << " orders in " << once.tally.deliveries << " deliveries; "
+            << "workers on each side: " << options.workers << ", seed " << options.seed << "\n\n";
   Sheet sheet;
   sheet.head();
   sheet.fact("workers killed", naive.tally.killed, once.tally.killed);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/checkpoints.h"
 #include "api/text.h"
 #include "once/metered_store.h"
 #include "once/open.h"
@@ -59,6 +60,11 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   options.service.store = (*store)->describe();
   options.settings.max_document_bytes =
       std::max(options.settings.max_document_bytes, (*store)->limits().value_bytes);
+  std::optional<api::Checkpoints> checkpoints;
+  if (const auto directory = directory_of(options.store)) {
+    checkpoints.emplace(*directory, [&](const auto& to) { return checkpoint(**store, to); });
+    options.service.checkpoints = &*checkpoints;
+  }
   api::Service service(options.service);
   Result<std::vector<tokens::Token>> known = BlockingDriver(**store).run(tokens::list());
   if (!known) return std::unexpected(std::move(known.error()));
