@@ -32,8 +32,8 @@ its machine.
 
 Most of its files are shared with the store, so that it takes little time and room at first, and more
 as the store changes. Copy it to another disk, then remove it; at most 32 are kept, and when there are
-so many no more are made. To restore, stop the server and put a copy in place of the store's directory:
-what was committed after the checkpoint is then as if it had never been.
+so many no more are made. To restore, stop the server and put a copy in place of the directory: what
+was committed after the checkpoint is then as if it had never been.
 
 Example:
   once seen first-id && once checkpoint

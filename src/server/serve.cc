@@ -12,6 +12,7 @@
 #include "server/running_metrics.h"
 #include "server/server.h"
 #include "server/store_sweep.h"
+#include "server/warnings.h"
 
 namespace once::server {
 namespace {
@@ -19,9 +20,13 @@ namespace {
 constexpr Duration kTokensEvery = std::chrono::seconds(2);
 constexpr Duration kDrain = std::chrono::seconds(4);
 
-bool is_loopback(const std::string& address) {
-  return address.starts_with("127.") || address.starts_with("[::1]") ||
-         address.starts_with("localhost:");
+Circumstances circumstances_of(const ServeOptions& options, const tokens::Table& tokens) {
+  return look_around(
+      {.store = options.store,
+       .listen = options.listen,
+       .has_tokens = !tokens.empty(),
+       .if_store_down_proceed = options.service.if_store_down == IfStoreDown::proceed,
+       .max_connections = options.settings.max_connections});
 }
 
 Result<void> check_listen(const ServeOptions& options, const tokens::Table& tokens) {
@@ -96,6 +101,7 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
     file.emplace(std::move(*written));
   }
   ready("once: serving " + *url + " on " + (*store)->describe());
+  warn(journal, circumstances_of(options, service.tokens()));
   journal.line(Level::info, "start").text("url", *url).text("store", (*store)->describe());
   const int signal = wait_for(signals);
   journal.line(Level::info, "stop").integer("signal", signal);
