@@ -91,7 +91,8 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   });
   responder.emplace(service, driver, *hub, observer);
   server.emplace(options.settings, *responder);
-  const RunningMetrics running(service.metrics().registry(), *metered, *server, options.version);
+  const RunningMetrics running(service.metrics().registry(), metered.get(), *server,
+                               options.version);
   const Result<std::string> url = server->listen(options.listen);
   if (!url) return std::unexpected(url.error());
   std::optional<AddressFile> file;

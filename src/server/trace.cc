@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "api/text.h"
+#include "once/entropy.h"
+
 namespace once::server {
 namespace {
 
@@ -37,5 +40,13 @@ std::optional<Trace> parse_traceparent(std::string_view text) {
   const int bits = last <= '9' ? last - '0' : last - 'a' + 10;
   return Trace{std::string(trace), std::string(parent), bits % 2 == 1};
 }
+
+std::string format_traceparent(const Trace& trace) {
+  std::string text = "00-";
+  text.append(trace.trace_id).append("-").append(trace.parent_id);
+  return text.append(trace.sampled ? "-01" : "-00");
+}
+
+std::string new_span_id() { return api::hex_text(system_entropy().random() | 1U); }
 
 }  // namespace once::server

@@ -16,4 +16,9 @@ struct Trace {
 // Nothing if it is none: then it is as if it were not there.
 std::optional<Trace> parse_traceparent(std::string_view text);
 
+// As a traceparent: who asks now is `parent_id`.
+std::string format_traceparent(const Trace& trace);
+
+std::string new_span_id();
+
 }  // namespace once::server
