@@ -31,8 +31,8 @@ struct Circumstances {
   bool if_store_down_proceed = false;
   bool after_unknown_retry = false;  // Of a proxy.
   std::size_t max_connections = 0;
-  std::size_t descriptors = 0;           // That this process may have.
-  std::optional<std::uintmax_t> room{};  // On the disk of the store, in bytes.
+  std::size_t descriptors = 0;         // That this process may have.
+  std::optional<std::uintmax_t> room;  // On the disk of the store, in bytes.
 };
 
 // Fills in what the operating system knows.
