@@ -33,6 +33,10 @@ Result<std::unique_ptr<Store>> open_store(std::string_view address,
 // Where an embedded store keeps its data; nothing for an address of any other kind.
 std::optional<std::filesystem::path> directory_of(std::string_view address);
 
+// Makes the new directory `to` a copy of an embedded store as it stands at one moment, while others
+// read and write. `unsupported`: the store is of another kind.
+Result<void> checkpoint(Store& store, const std::filesystem::path& to);
+
 Result<Once> open(std::string_view address, std::string name_space = "default");
 
 }  // namespace once

@@ -40,4 +40,10 @@ struct RocksDbOptions {
 Result<std::unique_ptr<Store>> open_rocksdb(const RocksDbOptions& options,
                                             Clock& clock = system_clock());
 
+// Makes the new directory `to`, in one that exists, a copy of the store as it stands at one moment
+// of the call; it opens as a store of its own. On the same file system most files are hard links,
+// so that it costs little room until the store changes. Others may read and write meanwhile.
+// `unsupported`: `store` is no embedded one. `invalid`: `to` exists.
+Result<void> checkpoint_rocksdb(Store& store, const std::filesystem::path& to);
+
 }  // namespace once

@@ -91,6 +91,8 @@ Answer receive_events(Call& call);
 Answer list_items(Call& call);
 Answer import_items(Call& call);
 
+Answer make_checkpoint(Call& call);
+
 Answer list_hot_keys(Call& call);
 
 Answer show_page(Call& call);

@@ -27,11 +27,15 @@ bool is_error(Outcome outcome) {
 
 bool is_idempotency(Primitive primitive) {
   return primitive == Primitive::claims || primitive == Primitive::seen ||
-         primitive == Primitive::events;
+         primitive == Primitive::events || primitive == Primitive::proxy;
 }
 
-// From the start, so that an alert sees the first one as a rise.
-bool is_always_there(Primitive primitive, Outcome outcome) {
+bool is_always_there(Door door, Primitive primitive, Outcome outcome) {
+  if ((door == Door::proxy) != (primitive == Primitive::proxy)) return false;
+  if (door == Door::proxy) {
+    return outcome == Outcome::executed || outcome == Outcome::replayed ||
+           outcome == Outcome::unknown || outcome == Outcome::unguarded;
+  }
   if (outcome == Outcome::executed) return true;
   return outcome == Outcome::unguarded && is_idempotency(primitive);
 }
@@ -50,6 +54,7 @@ std::string_view name_of(Primitive primitive) {
     case Primitive::tallies: return "tallies";
     case Primitive::effects: return "effects";
     case Primitive::events: return "events";
+    case Primitive::proxy: return "proxy";
     case Primitive::other: return "other";
   }
   return "";
@@ -77,8 +82,9 @@ Outcome outcome_of_part(const Notes& notes) {
   return notes.duplicates > 0 ? Outcome::replayed : Outcome::executed;
 }
 
-Metrics::Metrics()
-    : skipped_(registry_.counters({"duplicate_events_skipped_total",
+Metrics::Metrics(Door door)
+    : door_(door),
+      skipped_(registry_.counters({"duplicate_events_skipped_total",
                                    "Duplicates that were answered from memory, by the type of the "
                                    "CloudEvent, or claims or seen.",
                                    {"event_type"}})),
@@ -123,8 +129,12 @@ Metrics::Metrics()
   for (std::size_t i = 0; i < kOutcomes; ++i) {
     if (is_error(outcome_at(i))) (void)errors_.with({name_of(outcome_at(i))});
   }
-  (void)skipped_.with({name_of(Primitive::claims)});
-  (void)skipped_.with({name_of(Primitive::seen)});
+  if (door == Door::proxy) {
+    (void)skipped_.with({name_of(Primitive::proxy)});
+  } else {
+    (void)skipped_.with({name_of(Primitive::claims)});
+    (void)skipped_.with({name_of(Primitive::seen)});
+  }
 }
 
 Outcome Metrics::answered(const Subject& subject, const Response& response,
@@ -149,9 +159,9 @@ Outcome Metrics::count(const Subject& subject, const Notes& notes, Outcome outco
     errors_.with({name_of(outcome)}).add();
   }
   if (notes.passed_over) errors_.with({name_of(*notes.passed_over)}).add();
-  if (notes.checked > 0 && !notes.waited) {
-    check_seconds_.observe(notes.check_length.value_or(length));
-  }
+  // A proxy's answer took as long as its upstream: it tells by checked() what the check took.
+  const bool is_check = notes.checked > 0 && subject.primitive != Primitive::proxy;
+  if (is_check && !notes.waited) check_seconds_.observe(notes.check_length.value_or(length));
   if (subject.primitive == Primitive::documents && !subject.reads) {
     count_document(notes, outcome, length);
   }
@@ -191,7 +201,7 @@ void Metrics::write_outcomes(Exposition& out) const {
   for (std::size_t i = 0; i < kPrimitives; ++i) {
     for (std::size_t k = 0; k < kOutcomes; ++k) {
       const std::uint64_t count = outcomes_[i][k].value();
-      if (count == 0 && !is_always_there(primitive_at(i), outcome_at(k))) continue;
+      if (count == 0 && !is_always_there(door_, primitive_at(i), outcome_at(k))) continue;
       out.sample({{"primitive", name_of(primitive_at(i))}, {"outcome", name_of(outcome_at(k))}},
                  count);
     }

@@ -18,6 +18,7 @@ enum class Primitive : std::uint8_t {
   tallies,
   effects,
   events,
+  proxy,
   other
 };
 inline constexpr std::size_t kPrimitives = static_cast<std::size_t>(Primitive::other) + 1;
@@ -31,18 +32,24 @@ struct Subject {
 };
 Subject subject_of(std::string_view method, std::string_view target);
 
+// Which series are there from the start, so that an alert sees the first of them as a rise.
+enum class Door : std::uint8_t { api, proxy };
+
 Outcome outcome_of(const Subject& subject, const Response& response);
 Outcome outcome_of_part(const Notes& notes);  // Of one event of a batch.
 
 // Safe to share between threads. Counting takes no lock but for the types of events.
 class Metrics {
  public:
-  Metrics();
+  explicit Metrics(Door door = Door::api);
 
   // What it was counted as.
   Outcome answered(const Subject& subject, const Response& response,
                    std::chrono::nanoseconds length);
   void refused(int status) { count_status(status); }  // What was no request.
+
+  // Of a proxy: from a request with a key to knowing what stands there.
+  void checked(std::chrono::nanoseconds length) { check_seconds_.observe(length); }
 
   // Of the store: what its last walk found and removed.
   void swept(std::size_t left, std::size_t removed);
@@ -58,6 +65,7 @@ class Metrics {
   void write_outcomes(metrics::Exposition& out) const;
   void write_statuses(metrics::Exposition& out) const;
 
+  const Door door_;
   metrics::Registry registry_;
   metrics::Family<metrics::Counter>& skipped_;
   metrics::Family<metrics::Counter>& invalid_;

@@ -6,6 +6,7 @@ std::string_view name_of(Outcome outcome) {
   switch (outcome) {
     case Outcome::executed: return "executed";
     case Outcome::read: return "read";
+    case Outcome::passed: return "passed";
     case Outcome::taken_over: return "taken_over";
     case Outcome::replayed: return "replayed";
     case Outcome::unguarded: return "unguarded";

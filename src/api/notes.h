@@ -15,6 +15,7 @@ namespace once::api {
 enum class Outcome : std::uint8_t {
   executed,
   read,
+  passed,      // Through a proxy, without a key.
   taken_over,  // Claimed again, after a lease that ended or a failure.
   replayed,
   unguarded,

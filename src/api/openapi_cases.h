@@ -16,11 +16,12 @@ namespace once::api {
 enum class Behind : std::uint8_t {
   plain,
   down,
-  small,   // Takes values of up to 1,000 bytes.
-  single,  // Takes one write a commit.
-  rival,   // Another changes the document "d" before each PATCH is committed.
-  silent,  // Commits, and never says so.
-  rotten,  // What stands at the claim "c" is no record of one.
+  small,      // Takes values of up to 1,000 bytes.
+  single,     // Takes one write a commit.
+  rival,      // Another changes the document "d" before each PATCH is committed.
+  silent,     // Commits, and never says so.
+  rotten,     // What stands at the claim "c" is no record of one.
+  directory,  // Has checkpoints.
 };
 
 struct Step {
@@ -322,12 +323,22 @@ inline std::vector<Case> item_cases() {
   };
 }
 
+inline std::vector<Case> checkpoint_cases() {
+  const std::string it = "POST /v1/checkpoints";
+  const Step make{"POST", "/v1/checkpoints", "", {}};
+  return {
+      {it, 201, {make}, Behind::directory},
+      {it, 400, {{"POST", "/v1/checkpoints", R"({"to":"/tmp"})", {}}}, Behind::directory},
+      {it, 501, {make}},
+  };
+}
+
 inline std::vector<Case> all_cases() {
   std::vector<Case> all;
   for (const auto& some :
        {page_cases(), claim_cases(), ticket_cases("renew"), ticket_cases("complete"),
         ticket_cases("release"), log_cases(), document_cases(), patch_cases(), tally_cases(),
-        commit_cases(), event_cases(), token_cases(), item_cases()}) {
+        commit_cases(), event_cases(), token_cases(), item_cases(), checkpoint_cases()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "api/call.h"
+#include "api/checkpoints.h"
 #include "api/openapi_cases.h"
 #include "api/service_fixture.h"
 #include "once/faulty_store.h"
@@ -12,6 +13,7 @@
 #include "stores/decorators/decorator.h"
 #include "testing/limited_store.h"
 #include "testing/openapi_operations.h"
+#include "testing/temp_dir.h"
 
 namespace once::api {
 namespace {
@@ -42,7 +44,11 @@ class RivalStore final : public Decorator<Store> {
 // A fresh service and store for each case.
 class World {
  public:
-  explicit World(Behind behind) {
+  explicit World(Behind behind)
+      : pauses_(behind == Behind::directory ? system_clock() : clock_),
+        service_({.events = {.routes = {{.type = "logged", .log = "l"},
+                                        {.type = "counted", .tally = "t"}}},
+                  .checkpoints = behind == Behind::directory ? &checkpoints_ : nullptr}) {
     Limits small = memory_->limits();
     small.value_bytes = 1'000;
     if (behind == Behind::down) store_ = inject_faults(*memory_, {.fail_before = 1.0}, clock_);
@@ -90,7 +96,7 @@ class World {
 
   Response answer(const Request& request) {
     Store& store = store_ ? *store_ : *memory_;
-    BlockingDriver driver(store, clock_, entropy_);
+    BlockingDriver driver(store, pauses_, entropy_);
     Answer answer = service_.respond(request);
     if (auto* ready = std::get_if<Response>(&answer)) return std::move(*ready);
     const Duration patience = answer.patience;
@@ -102,8 +108,10 @@ class World {
   Entropy entropy_{1};
   std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
   std::unique_ptr<Store> store_;
-  Service service_{
-      {.events = {.routes = {{.type = "logged", .log = "l"}, {.type = "counted", .tally = "t"}}}}};
+  Clock& pauses_;  // Checkpoints are made on a thread, for which plans have to pause in earnest.
+  testing::TempDir directory_;
+  Checkpoints checkpoints_{directory_.path(), [](const auto&) { return Result<void>(); }};
+  Service service_;
   std::string ticket_;
   std::string etag_;
   std::string token_;

@@ -38,6 +38,7 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/events", receive_events},
     Route{"GET", "/v1/items", list_items, Access::admin},
     Route{"POST", "/v1/items", import_items, Access::admin},
+    Route{"POST", "/v1/checkpoints", make_checkpoint, Access::admin},
 };
 
 }  // namespace

@@ -20,12 +20,15 @@ struct EventOptions {
   IfStoreDown if_store_down = IfStoreDown::proceed;  // A duplicate is better than a loss.
 };
 
+class Checkpoints;
+
 struct ServiceOptions {
   std::string name_space = "default";  // Where a request names none.
   IfStoreDown if_store_down = IfStoreDown::refuse;
   EventOptions events;
-  std::string instance;  // Tells one running server from another.
-  std::string store;     // What to call the store, as in Store::describe(). Anyone may read it.
+  std::string instance;                // Tells one running server from another.
+  Checkpoints* checkpoints = nullptr;  // Null where the store has none. Must outlive the service.
+  std::string store;  // What to call the store, as in Store::describe(). Anyone may read it.
 };
 
 class Service {

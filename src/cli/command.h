@@ -62,7 +62,9 @@ int refuse_unknown(std::string_view name);
 int refuse_usage(std::string_view command, std::string_view problem);
 
 extern const Command kBench;
+extern const Command kCheckpoint;
 extern const Command kClaim;
+extern const Command kDemo;
 extern const Command kDoc;
 extern const Command kExport;
 extern const Command kHelp;

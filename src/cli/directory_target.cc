@@ -50,7 +50,7 @@ Result<void> DirectoryTarget::settle() {
     const Time began = clock.now();
     auto store = open_store(address_, {.wait_for_turn = kLookAgain});
     if (store) {
-      here_ = std::make_unique<InProcess>(std::move(*store));
+      here_ = std::make_unique<InProcess>(std::move(*store), directory_);
       break;
     }
     // Only another process is waited for; what failed sooner will fail again.

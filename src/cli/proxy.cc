@@ -5,6 +5,7 @@
 #include "cli/answer.h"
 #include "cli/directory_target.h"
 #include "cli/invocation.h"
+#include "cli/journal_option.h"
 #include "cli/target.h"
 #include "client/url.h"
 #include "once/open.h"
@@ -82,6 +83,11 @@ Result<proxy::ProxyOptions> options_of(const Invocation& invocation) {
   options.token = invocation.option("token").value_or("");
   options.name_space = invocation.option("namespace").value_or("");
   options.listen = invocation.option("listen").value_or(options.listen);
+  options.metrics_listen = invocation.option("metrics-listen").value_or("");
+  options.version = ONCE_VERSION;
+  Result<server::JournalOptions> journal = journal_of(invocation);
+  if (!journal) return std::unexpected(std::move(journal.error()));
+  options.journal = std::move(*journal);
   Result<void> ok = read_count(invocation, "workers", 1'000, options.workers);
   if (ok) {
     ok = read_count(invocation, "max-connections", 1'000'000, options.settings.max_connections);
@@ -112,6 +118,8 @@ constexpr std::array kOptions = {
     Option{"max-answer"},
     Option{"workers"},
     Option{"max-connections"},
+    Option{"log"},
+    Option{"metrics-listen"},
 };
 constexpr std::array kVerbs = {Verb{.options = kOptions, .run = run}};
 
@@ -146,6 +154,8 @@ code unknown, and the request is not sent again until the claim that the answer 
                              store does not take is passed on, and repeats get 502, too_large
   --workers 64               requests at the upstream at once; four times as many wait, more get 503
   --max-connections 10000    of clients
+  --log text|json            write a line to standard error for each notable thing, as 'once serve'
+  --metrics-listen HOST:PORT answer GET /metrics and /healthz there; the other port is the upstream's
 
 It listens where it is told, and has no tokens: who may do what is for the upstream to say.
 

@@ -6,6 +6,7 @@
 #include "cli/answer.h"
 #include "cli/event_routes.h"
 #include "cli/invocation.h"
+#include "cli/journal_option.h"
 #include "cli/target.h"
 
 namespace once::cli {
@@ -42,13 +43,9 @@ Result<server::ServeOptions> options_of(const Invocation& invocation) {
   }
   if (Result<void> ok = read_events(invocation, options); !ok) return std::unexpected(ok.error());
   options.version = ONCE_VERSION;
-  options.journal.write = server::write_to_stderr;
-  const auto log = invocation.option("log");
-  if (log && *log != "text" && *log != "json") {
-    return failure(ErrorCode::invalid, "--log is text or json");
-  }
-  if (log) options.journal.least = server::Level::info;
-  if (log == "json") options.journal.format = server::JournalOptions::Format::json;
+  Result<server::JournalOptions> journal = journal_of(invocation);
+  if (!journal) return std::unexpected(std::move(journal.error()));
+  options.journal = std::move(*journal);
   const auto connections = invocation.integer("max-connections");
   if (!connections) return std::unexpected(connections.error());
   if (*connections && (**connections < 1 || **connections > 1'000'000)) {

@@ -73,6 +73,15 @@ std::optional<std::filesystem::path> directory_of(std::string_view text) {
   return std::move(address.place);
 }
 
+Result<void> checkpoint([[maybe_unused]] Store& store,
+                        [[maybe_unused]] const std::filesystem::path& to) {
+#ifdef ONCE_HAS_ROCKSDB
+  return checkpoint_rocksdb(store, to);
+#else
+  return failure(ErrorCode::unsupported, "this build has no embedded store");
+#endif
+}
+
 Result<Once> open(std::string_view address, std::string name_space) {
   Result<std::unique_ptr<Store>> store = open_store(address);
   if (!store) return std::unexpected(std::move(store.error()));

@@ -3,6 +3,7 @@
 
 #include "client/http_client.h"
 #include "proxy/ledger.h"
+#include "proxy/probe.h"
 
 namespace once::proxy {
 
@@ -24,13 +25,16 @@ inline constexpr Duration kTakeWithin = std::chrono::seconds(5);
 // Not safe to share between threads: it has a connection of its own to the upstream, kept open.
 class Exchange {
  public:
-  Exchange(Rules rules, Ledger ledger);
+  Exchange(Rules rules, Ledger ledger, Probe& probe);  // `probe` must outlive it.
 
-  // Blocks until there is an answer, which there always is.
+  // Blocks until there is an answer, which there always is. Its notes say what it is.
   api::Response answer(const api::Request& request);
 
  private:
   api::Response guarded(const api::Request& request, const std::string& name);
+
+  // The claim, with what stood in its way left to the caller.
+  Result<Taking> take(const std::string& name, const std::string& digest, Step& check);
 
   // The answer, or nothing: then it is this request's turn.
   Result<std::optional<api::Response>> answer_known(const std::string& name,
@@ -46,6 +50,8 @@ class Exchange {
 
   const Rules rules_;
   Ledger ledger_;
+  Probe& probe_;
+  std::optional<server::Trace> trace_;  // Of the request under way, if it is recorded.
   client::HttpClient upstream_;
 };
 

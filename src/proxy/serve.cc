@@ -3,13 +3,19 @@
 #include <utility>
 
 #include "api/service.h"
+#include "api/text.h"
 #include "client/url.h"
 #include "once/batching_driver.h"
 #include "once/entropy.h"
+#include "once/metered_store.h"
 #include "once/open.h"
+#include "proxy/metrics_page.h"
+#include "proxy/watched.h"
 #include "proxy/workers.h"
 #include "server/lifetime.h"
+#include "server/running_metrics.h"
 #include "server/server.h"
+#include "server/warnings.h"
 
 namespace once::proxy {
 namespace {
@@ -17,7 +23,8 @@ namespace {
 // The API on a store that this process has opened, for all threads.
 class OwnStore {
  public:
-  explicit OwnStore(std::unique_ptr<Store> store) : store_(std::move(store)), driver_(*store_) {}
+  explicit OwnStore(std::unique_ptr<Store> store)
+      : store_(std::move(store)), metered_(meter(*store_)), driver_(*metered_) {}
 
   Result<api::Response> call(const api::Request& request) {
     api::Answer answer = service_.respond(request);
@@ -25,9 +32,11 @@ class OwnStore {
     return driver_.run(std::get<Plan<api::Response>>(std::move(answer)), kStoreCall);
   }
   std::string describe() const { return store_->describe(); }
+  const MeteredStore* metered() const { return metered_.get(); }
 
  private:
   const std::unique_ptr<Store> store_;
+  const std::unique_ptr<MeteredStore> metered_;
   BatchingDriver driver_;
   api::Service service_;
 };
@@ -55,6 +64,27 @@ Call call_to(const ProxyOptions& options, OwnStore* own) {
   return [client](const api::Request& request) { return client->call(request, kStoreCall); };
 }
 
+constexpr server::Settings kForWatchers = {.threads = 1, .max_connections = 64};
+
+// What to say of it.
+Result<std::string> listen_if_asked(server::Server& watchers, const std::string& address) {
+  if (address.empty()) return "";
+  const Result<std::string> url = watchers.listen(address);
+  if (!url) return std::unexpected(url.error());
+  return "; metrics at " + *url + "/metrics";
+}
+
+// Tokens are the upstream's business.
+server::Circumstances circumstances_of(const ProxyOptions& options) {
+  return server::look_around(
+      {.store = options.store,
+       .listen = options.listen,
+       .has_tokens = true,
+       .if_store_down_proceed = options.rules.if_store_down == IfStoreDown::proceed,
+       .after_unknown_retry = options.rules.after_unknown == AfterUnknown::retry,
+       .max_connections = options.settings.max_connections});
+}
+
 }  // namespace
 
 Result<void> serve(ProxyOptions options, const std::function<void(const std::string&)>& ready) {
@@ -68,17 +98,31 @@ Result<void> serve(ProxyOptions options, const std::function<void(const std::str
   }
   options.settings.max_body_bytes = options.rules.max_body;
   options.settings.max_document_bytes = options.rules.max_body;
-  const std::string instance = std::to_string(system_entropy().random());
+  const std::uint64_t instance = system_entropy().random();
+  const std::string on = own ? own->describe() : options.store;
+  server::Journal journal(options.journal);
+  api::Metrics metrics(api::Door::proxy);
+  server::Observer observer(metrics, journal, api::hex_text(instance));
+  Probe probe(metrics, journal);
   Workers workers(options.workers, [&] {
-    Ledger ledger(call_to(options, own.get()), ledger_options(options, instance));
-    return std::make_unique<Exchange>(options.rules, std::move(ledger));
+    Ledger ledger(call_to(options, own.get()), ledger_options(options, std::to_string(instance)));
+    return std::make_unique<Exchange>(options.rules, std::move(ledger), probe);
   });
-  server::Server server(options.settings, workers);
+  Watched watched(workers, observer);
+  server::Server server(options.settings, watched);
+  const server::RunningMetrics running(metrics.registry(), own ? own->metered() : nullptr, server,
+                                       options.version);
+  MetricsPage page(metrics.registry());
+  server::Server watchers(kForWatchers, page);
+  const Result<std::string> told = listen_if_asked(watchers, options.metrics_listen);
+  if (!told) return std::unexpected(told.error());
   const Result<std::string> url = server.listen(options.listen);
   if (!url) return std::unexpected(url.error());
-  ready("once: proxy " + *url + " to " + options.rules.upstream + " on " +
-        (own ? own->describe() : options.store));
-  (void)server::wait_for(signals);
+  ready("once: proxy " + *url + " to " + options.rules.upstream + " on " + on + *told);
+  warn(journal, circumstances_of(options));
+  journal.line(server::Level::info, "start").text("url", *url).text("store", on);
+  const int signal = server::wait_for(signals);
+  journal.line(server::Level::info, "stop").integer("signal", signal);
   server.drain(options.rules.upstream_timeout + kTakeWithin);
   workers.finish();
   return {};

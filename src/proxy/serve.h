@@ -5,6 +5,7 @@
 #include <string>
 
 #include "proxy/exchange.h"
+#include "server/journal.h"
 #include "server/settings.h"
 
 namespace once::proxy {
@@ -16,6 +17,9 @@ struct ProxyOptions {
   std::string token;  // For a server.
   std::string name_space;
   std::string listen = "127.0.0.1:7601";
+  std::string metrics_listen;  // Empty: nowhere.
+  std::string version;         // Of the program, for those who watch it.
+  server::JournalOptions journal;
   std::size_t workers = 64;
   Duration ttl = std::chrono::hours(24);
   Rules rules;

@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "api/text.h"
-#include "once/entropy.h"
 
 namespace once::server {
 namespace {
@@ -36,13 +35,12 @@ std::string_view reason_of(const api::Notes& notes, Outcome outcome) {
 
 std::string_view span_of(const Asked& asked, const api::Response& response) {
   if (asked.subject.primitive == Primitive::events) return "process_cloud_event";
+  if (asked.subject.primitive == Primitive::proxy) return "proxy";
   if (response.notes.checked > 0) return "idempotency_check";
   return name_of(asked.subject.primitive);
 }
 
 // Eight bytes, not all of them 0.
-std::string new_span() { return api::hex_text(system_entropy().random() | 1U); }
-
 bool is_our_failure(Outcome outcome) {
   return outcome == Outcome::unavailable || outcome == Outcome::unknown ||
          outcome == Outcome::corrupt;
@@ -66,15 +64,21 @@ std::string Observer::new_id() {
 }
 
 Asked Observer::asked(const api::Request& request) {
+  return asked(request, api::subject_of(request.method, request.target));
+}
+
+Asked Observer::asked(const api::Request& request, api::Subject subject) {
   const std::string_view target = request.target;
   const auto given = request.headers.find(kRequestId);
   const auto trace = request.headers.find("traceparent");
-  Asked asked{.subject = api::subject_of(request.method, target),
+  Asked asked{.subject = subject,
               .request_id = given && is_sane(*given) ? std::string(*given) : new_id(),
               .method = request.method,
               .path = std::string(target.substr(0, target.find('?')))};
   if (trace) asked.trace = parse_traceparent(*trace);
-  if (asked.trace) asked.span_id = new_span();
+  if (asked.trace && asked.trace->sampled && journal_.takes(Level::info)) {
+    asked.span_id = new_span_id();
+  }
   asked.since = steady_clock::now();
   return asked;
 }
@@ -83,8 +87,8 @@ void Observer::answered(const Asked& asked, api::Response& response) {
   const nanoseconds length = steady_clock::now() - asked.since;
   const Outcome outcome = metrics_.answered(asked.subject, response, length);
   note(asked, response, outcome);
-  if (asked.trace && asked.trace->sampled) note_span(asked, response, outcome, length);
-  response.headers.add(std::string(kRequestId), asked.request_id);
+  if (!asked.span_id.empty()) note_span(asked, response, outcome, length);
+  if (asked.is_answered) response.headers.add(std::string(kRequestId), asked.request_id);
 }
 
 void Observer::refused(api::Response& response) {
@@ -142,7 +146,6 @@ void Observer::note_duplicate(const Asked& asked, const api::Notes& notes,
 
 void Observer::note_span(const Asked& asked, const api::Response& response, Outcome outcome,
                          nanoseconds length) {
-  if (!journal_.takes(Level::info)) return;
   note_check(asked, response.notes);
   for (const api::Notes& part : response.notes.parts) note_check(asked, part);
   journal_.line(Level::info, "span")
@@ -165,7 +168,7 @@ void Observer::note_check(const Asked& asked, const api::Notes& notes) {
   line.text("span", "idempotency_check")
       .text("trace_id", asked.trace->trace_id)
       .text("parent_id", asked.span_id)
-      .text("span_id", new_span())
+      .text("span_id", new_span_id())
       .milliseconds("duration_ms", *notes.check_length);
   if (!notes.event_id.empty()) line.text("event_id", notes.event_id);
   line.text("request_id", asked.request_id);

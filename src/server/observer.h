@@ -20,7 +20,8 @@ struct Asked {
   std::string method;
   std::string path;  // Without the query.
   std::optional<Trace> trace;
-  std::string span_id;  // Of the server's own work on it, if there is a trace.
+  std::string span_id;      // Of the span that this request is, if it is to be noted down.
+  bool is_answered = true;  // Here, and not by an upstream, whose answer stays as it is.
   std::chrono::steady_clock::time_point since;
 };
 
@@ -30,6 +31,7 @@ class Observer {
   Observer(api::Metrics& metrics, Journal& journal, std::string_view instance = "");
 
   Asked asked(const api::Request& request);
+  Asked asked(const api::Request& request, api::Subject subject);
   void answered(const Asked& asked, api::Response& response);
   void refused(api::Response& response);  // What was no request.
 

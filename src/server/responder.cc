@@ -46,7 +46,9 @@ void Responder::receive(api::EventRequest events, const api::Request& request,
                         std::shared_ptr<const Asked> asked, Done later) {
   events::Hop hop{.request_id = asked->request_id};
   if (asked->trace) {
-    hop.traceparent = traceparent_of(*asked->trace, asked->span_id);
+    Trace next = *asked->trace;
+    if (!asked->span_id.empty()) next.parent_id = asked->span_id;
+    hop.traceparent = format_traceparent(next);
     hop.tracestate = request.headers.find("tracestate").value_or("");
   }
   door_.receive(

@@ -85,18 +85,18 @@ void write_store(Exposition& out, const StoreMetrics& counted, std::string_view 
                 std::chrono::duration<double>(commits.total).count());
 }
 
-RunningMetrics::RunningMetrics(metrics::Registry& registry, const MeteredStore& store,
+RunningMetrics::RunningMetrics(metrics::Registry& registry, const MeteredStore* store,
                                const Server& server, std::string version)
     : store_(store),
       server_(server),
       version_(std::move(version)),
-      engine_(engine_of(store.describe())),
+      engine_(store != nullptr ? engine_of(store->describe()) : ""),
       started_(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
                    .count()),
       collecting_(registry, [this](Exposition& out) { write(out); }) {}
 
 void RunningMetrics::write(Exposition& out) const {
-  write_store(out, store_.snapshot(), engine_);
+  if (store_ != nullptr) write_store(out, store_->snapshot(), engine_);
   out.family("once_connections", "Connections that are open.", Type::gauge);
   out.sample({}, static_cast<double>(server_.connections()));
   out.family("once_build_info", "1, with the version of the program.", Type::gauge);

@@ -12,14 +12,14 @@ namespace once::server {
 
 class RunningMetrics {
  public:
-  // All must outlive it.
-  RunningMetrics(metrics::Registry& registry, const MeteredStore& store, const Server& server,
+  // All must outlive it. Null: the store is elsewhere.
+  RunningMetrics(metrics::Registry& registry, const MeteredStore* store, const Server& server,
                  std::string version);
 
  private:
   void write(metrics::Exposition& out) const;
 
-  const MeteredStore& store_;
+  const MeteredStore* const store_;
   const Server& server_;
   const std::string version_;
   const std::string engine_;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/checkpoints.h"
 #include "api/text.h"
 #include "once/metered_store.h"
 #include "once/open.h"
@@ -11,6 +12,7 @@
 #include "server/running_metrics.h"
 #include "server/server.h"
 #include "server/store_sweep.h"
+#include "server/warnings.h"
 
 namespace once::server {
 namespace {
@@ -18,9 +20,13 @@ namespace {
 constexpr Duration kTokensEvery = std::chrono::seconds(2);
 constexpr Duration kDrain = std::chrono::seconds(4);
 
-bool is_loopback(const std::string& address) {
-  return address.starts_with("127.") || address.starts_with("[::1]") ||
-         address.starts_with("localhost:");
+Circumstances circumstances_of(const ServeOptions& options, const tokens::Table& tokens) {
+  return look_around(
+      {.store = options.store,
+       .listen = options.listen,
+       .has_tokens = !tokens.empty(),
+       .if_store_down_proceed = options.service.if_store_down == IfStoreDown::proceed,
+       .max_connections = options.settings.max_connections});
 }
 
 Result<void> check_listen(const ServeOptions& options, const tokens::Table& tokens) {
@@ -61,6 +67,11 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   options.service.store = (*store)->describe();
   options.settings.max_document_bytes =
       std::max(options.settings.max_document_bytes, (*store)->limits().value_bytes);
+  std::optional<api::Checkpoints> checkpoints;
+  if (const auto directory = directory_of(options.store)) {
+    checkpoints.emplace(*directory, [&](const auto& to) { return checkpoint(**store, to); });
+    options.service.checkpoints = &*checkpoints;
+  }
   api::Service service(options.service);
   Result<std::vector<tokens::Token>> known = BlockingDriver(**store).run(tokens::list());
   if (!known) return std::unexpected(std::move(known.error()));
@@ -84,7 +95,8 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   });
   responder.emplace(service, driver, *hub, observer, *door);
   server.emplace(options.settings, *responder);
-  const RunningMetrics running(service.metrics().registry(), *metered, *server, options.version);
+  const RunningMetrics running(service.metrics().registry(), metered.get(), *server,
+                               options.version);
   const Result<std::string> url = server->listen(options.listen);
   if (!url) return std::unexpected(url.error());
   std::optional<AddressFile> file;
@@ -94,6 +106,7 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
     file.emplace(std::move(*written));
   }
   ready("once: serving " + *url + " on " + (*store)->describe());
+  warn(journal, circumstances_of(options, service.tokens()));
   journal.line(Level::info, "start").text("url", *url).text("store", (*store)->describe());
   const int signal = wait_for(signals);
   journal.line(Level::info, "stop").integer("signal", signal);

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "api/text.h"
+#include "once/entropy.h"
+
 namespace once::server {
 namespace {
 
@@ -24,12 +27,6 @@ bool has_length_of_its_version(std::string_view text) {
 
 }  // namespace
 
-std::string traceparent_of(const Trace& trace, std::string_view span_id) {
-  std::string text = "00-";
-  text.append(trace.trace_id).append("-").append(span_id);
-  return text.append(trace.sampled ? "-01" : "-00");
-}
-
 std::optional<Trace> parse_traceparent(std::string_view text) {
   if (!has_length_of_its_version(text)) return std::nullopt;
   const std::string_view version = text.substr(0, 2);
@@ -43,5 +40,13 @@ std::optional<Trace> parse_traceparent(std::string_view text) {
   const int bits = last <= '9' ? last - '0' : last - 'a' + 10;
   return Trace{std::string(trace), std::string(parent), bits % 2 == 1};
 }
+
+std::string format_traceparent(const Trace& trace) {
+  std::string text = "00-";
+  text.append(trace.trace_id).append("-").append(trace.parent_id);
+  return text.append(trace.sampled ? "-01" : "-00");
+}
+
+std::string new_span_id() { return api::hex_text(system_entropy().random() | 1U); }
 
 }  // namespace once::server

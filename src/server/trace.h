@@ -13,10 +13,12 @@ struct Trace {
   bool sampled = false;   // The caller records this trace.
 };
 
-// What the next one is told: the same trace, with `span_id` as the caller's span.
-std::string traceparent_of(const Trace& trace, std::string_view span_id);
-
 // Nothing if it is none: then it is as if it were not there.
 std::optional<Trace> parse_traceparent(std::string_view text);
+
+// As a traceparent: who asks now is `parent_id`.
+std::string format_traceparent(const Trace& trace);
+
+std::string new_span_id();
 
 }  // namespace once::server

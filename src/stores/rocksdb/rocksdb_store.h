@@ -42,6 +42,7 @@ class RocksDbStore final : public Store {
   std::string describe() const override;
   Time now() override { return engine_->time.now(); }
   Result<Swept> sweep(std::size_t limit) override;
+  Result<void> checkpoint(const std::filesystem::path& to) const;
 
  protected:
   Result<std::vector<std::optional<Item>>> do_get(std::span<const Key> keys) override;

@@ -1,0 +1,177 @@
+#include "demo/worker.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "api/json.h"
+#include "api/text.h"
+#include "client/http_client.h"
+#include "demo/child.h"
+#include "demo/names.h"
+
+namespace once::demo {
+namespace {
+
+using Outcome = Report::Outcome;
+
+constexpr Duration kPatience = std::chrono::seconds(30);
+
+// An answer that nobody expected, or none.
+std::unexpected<Error> unexpected_answer(const api::Response& response) {
+  std::string why = "the store answered ";
+  why.append(std::to_string(response.status)).append(": ").append(response.body);
+  return failure(ErrorCode::unavailable, std::move(why));
+}
+
+class Worker {
+ public:
+  Worker(const std::string& owner, const Task& task, client::HttpClient& store)
+      : owner_(owner), task_(task), store_(store) {}
+
+  Result<Report> naive();
+  Result<Report> once();
+  void dies_after(Stage reached) const {
+    if (task_.killed && *task_.killed <= reached) (void)::raise(SIGKILL);
+  }
+
+ private:
+  // Stands for what an order is about: charging a card, sending a parcel.
+  void do_the_work() const { std::this_thread::sleep_for(task_.order.work); }
+
+  Result<api::Response> call(std::string method, std::string target, std::string body = "") {
+    const api::Request request{std::move(method), std::move(target), {}, std::move(body)};
+    return store_.call(request, kPatience);
+  }
+
+  Result<std::optional<std::string>> read(const std::string& name);
+  Result<void> write(const std::string& name, std::string text);
+  Result<std::int64_t> read_number(const std::string& name);
+  Result<void> take_index(std::int64_t& index);
+  Result<void> add_to_total();
+
+  std::string commit_body(const std::string& key, const std::string& ticket) const;
+
+  const std::string& owner_;
+  const Task& task_;
+  client::HttpClient& store_;
+};
+
+Result<std::optional<std::string>> Worker::read(const std::string& name) {
+  Result<api::Response> answer = call("GET", name);
+  if (!answer) return std::unexpected(std::move(answer.error()));
+  if (answer->status == 404) return std::nullopt;
+  if (answer->status != 200) return unexpected_answer(*answer);
+  return std::move(answer->body);
+}
+
+Result<void> Worker::write(const std::string& name, std::string text) {
+  Result<api::Response> answer = call("PUT", name, std::move(text));
+  if (!answer) return std::unexpected(std::move(answer.error()));
+  if (answer->status != 200) return unexpected_answer(*answer);
+  return {};
+}
+
+Result<std::int64_t> Worker::read_number(const std::string& name) {
+  const Result<std::optional<std::string>> text = read(name);
+  if (!text) return std::unexpected(text.error());
+  return api::parse_integer(text->value_or("0")).value_or(0);
+}
+
+Result<void> Worker::take_index(std::int64_t& index) {
+  const Result<std::int64_t> lines = read_number(plain::kLines);
+  if (!lines) return std::unexpected(lines.error());
+  index = *lines;
+  return write(plain::kLines, std::to_string(index + 1));
+}
+
+Result<void> Worker::add_to_total() {
+  const Result<std::int64_t> total = read_number(plain::kTotal);
+  if (!total) return std::unexpected(total.error());
+  return write(plain::kTotal, std::to_string(*total + task_.order.cents));
+}
+
+// As such code is written everywhere. Alone and unharmed it is right.
+Result<Report> Worker::naive() {
+  const std::string seen = plain::seen_name(task_.number);
+  const auto known = read(seen);
+  if (!known) return std::unexpected(known.error());
+  if (*known) return Report{Outcome::duplicate};
+  do_the_work();
+  dies_after(Stage::worked);
+  std::int64_t index = 0;
+  Result<void> ok = take_index(index);
+  if (!ok) return std::unexpected(std::move(ok.error()));
+  dies_after(Stage::numbered);
+  ok = write(plain::line_name(index), std::to_string(task_.number));
+  if (!ok) return std::unexpected(std::move(ok.error()));
+  dies_after(Stage::listed);
+  ok = add_to_total();
+  if (!ok) return std::unexpected(std::move(ok.error()));
+  dies_after(Stage::added);
+  ok = write(seen, "yes");
+  if (!ok) return std::unexpected(std::move(ok.error()));
+  return Report{Outcome::applied};
+}
+
+std::string Worker::commit_body(const std::string& key, const std::string& ticket) const {
+  api::JsonObject claim;
+  claim.text("key", key).text("ticket", ticket).raw("result", "\"shipped\"");
+  api::JsonObject event;
+  event.integer("data", task_.number);
+  api::JsonObject log;
+  log.text("stream", guarded::kStream).raw("events", "[" + event.finish() + "]");
+  api::JsonObject tally;
+  tally.text("key", guarded::kTally).text("kind", "sum").integer("add", task_.order.cents);
+  api::JsonObject body;
+  body.raw("claim", claim.finish());
+  body.raw("logs", "[" + log.finish() + "]").raw("tallies", "[" + tally.finish() + "]");
+  return body.finish();
+}
+
+Result<Report> Worker::once() {
+  const std::string key = guarded::claim_key(task_.number);
+  api::JsonObject wanted;
+  wanted.text("owner", owner_).text("lease", guarded::kLease);
+  const Result<api::Response> taken = call("POST", "/v1/claims/" + key, wanted.finish());
+  if (!taken) return std::unexpected(taken.error());
+  if (taken->status == 200) return Report{Outcome::duplicate};
+  if (taken->status == 409) return Report{Outcome::busy};
+  if (taken->status != 201) return unexpected_answer(*taken);
+  const Result<api::Json> claim = api::parse_json(taken->body);
+  std::string_view ticket;
+  std::int64_t attempt = 0;
+  if (!claim || claim->at_key("ticket").get(ticket) != simdjson::SUCCESS ||
+      claim->at_key("attempt").get(attempt) != simdjson::SUCCESS) {
+    return unexpected_answer(*taken);
+  }
+  const std::string body = commit_body(key, std::string(ticket));
+  do_the_work();
+  dies_after(Stage::numbered);
+  const Result<api::Response> made = call("POST", "/v1/commit", body);
+  if (!made) return std::unexpected(made.error());
+  if (made->status == 412) return Report{Outcome::fenced};
+  if (made->status != 200) return unexpected_answer(*made);
+  return Report{Outcome::applied, attempt > 1};
+}
+
+}  // namespace
+
+void work(Way way, const std::string& url, int socket) {
+  client::HttpClient store(url);
+  const std::string owner = "worker-" + std::to_string(::getpid());
+  while (const std::optional<std::string> message = receive_message(socket)) {
+    const std::optional<Task> task = task_of(*message);
+    if (!task) return;
+    Worker worker(owner, *task, store);
+    worker.dies_after(Stage::received);
+    Result<Report> made = way == Way::naive ? worker.naive() : worker.once();
+    worker.dies_after(Stage::written);
+    const Report report =
+        made ? std::move(*made) : Report{Outcome::failed, false, std::move(made.error().message)};
+    if (!send_message(socket, to_message(report))) return;
+  }
+}
+
+}  // namespace once::demo

@@ -1,0 +1,26 @@
+#include "proxy/metrics_page.h"
+
+#include "api/problem.h"
+
+namespace once::proxy {
+
+std::optional<api::Response> MetricsPage::respond(api::Request request, Done) {
+  const std::string_view target = request.target;
+  const std::string_view path = target.substr(0, target.find('?'));
+  const bool is_metrics = path == "/metrics";
+  if (!is_metrics && path != "/healthz") {
+    return api::problem(api::Code::not_found, "there are /metrics and /healthz here");
+  }
+  if (request.method != "GET" && request.method != "HEAD") {
+    api::Response refused =
+        api::Problem(api::Code::invalid, "this is read, and nothing else").status(405).finish();
+    refused.headers.add("Allow", "GET, HEAD");
+    return refused;
+  }
+  if (!is_metrics) return api::json_response(200, R"({"status":"ok"})");
+  api::Response page{200, {}, registry_.text()};
+  page.headers.add("Content-Type", std::string(metrics::kContentType));
+  return page;
+}
+
+}  // namespace once::proxy

@@ -1,0 +1,28 @@
+// Sees every request that the proxy carries and every answer, counts them and notes down what is
+// notable, as the server does for its own.
+#pragma once
+
+#include "server/handler.h"
+#include "server/observer.h"
+
+namespace once::proxy {
+
+class Watched final : public server::Handler {
+ public:
+  // Both must outlive it, and `observer` what `inner` has under way.
+  Watched(server::Handler& inner, server::Observer& observer)
+      : inner_(inner), observer_(observer) {}
+
+  // A request whose trace is recorded goes on as one of the span that it is here.
+  std::optional<api::Response> respond(api::Request request, Done later) override;
+  void refused(api::Response& response) override { observer_.refused(response); }
+
+ private:
+  server::Handler& inner_;
+  server::Observer& observer_;
+};
+
+// `headers` with this as the one traceparent.
+api::Headers with_trace(const api::Headers& headers, const server::Trace& trace);
+
+}  // namespace once::proxy

@@ -1,0 +1,80 @@
+#include "server/warnings.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+
+namespace once::server {
+namespace {
+
+using Names = std::set<std::string>;
+
+// A server that has nothing to be warned of.
+Circumstances quiet() {
+  return {.store = "/var/lib/once",
+          .listen = "127.0.0.1:7600",
+          .max_connections = 10'000,
+          .descriptors = 65'536,
+          .room = 10ULL << 30U};
+}
+
+Names names_for(const Circumstances& circumstances) {
+  Names names;
+  for (const Warning& warning : warnings_for(circumstances)) names.emplace(warning.name);
+  return names;
+}
+
+TEST(Warnings, AnOrdinaryStartHasNone) { EXPECT_EQ(names_for(quiet()), Names{}); }
+
+TEST(Warnings, EachHasItsReason) {
+  const auto with = [](auto change) {
+    Circumstances now = quiet();
+    change(now);
+    return names_for(now);
+  };
+  EXPECT_EQ(with([](Circumstances& now) { now.listen = "0.0.0.0:7600"; }),
+            (Names{"open_to_all", "plain_http"}));
+  EXPECT_EQ(with([](Circumstances& now) {
+              now.listen = "0.0.0.0:7600";
+              now.has_tokens = true;
+            }),
+            Names{"plain_http"});
+  EXPECT_EQ(with([](Circumstances& now) { now.store = "memory:"; }), Names{"memory"});
+  EXPECT_EQ(with([](Circumstances& now) { now.store = "rocksdb:/x?durability=relaxed"; }),
+            Names{"relaxed"});
+  EXPECT_EQ(with([](Circumstances& now) { now.if_store_down_proceed = true; }),
+            Names{"proceeds_without_store"});
+  EXPECT_EQ(with([](Circumstances& now) { now.after_unknown_retry = true; }),
+            Names{"after_unknown_retry"});
+  EXPECT_EQ(with([](Circumstances& now) { now.descriptors = 10'000; }), Names{"few_descriptors"});
+  EXPECT_EQ(with([](Circumstances& now) { now.room = 1U << 20U; }), Names{"little_room"});
+}
+
+TEST(Warnings, TheOperatingSystemIsAskedForRoomAndDescriptors) {
+  const Circumstances here = look_around({.store = "/tmp"});
+  EXPECT_GT(here.descriptors, 0U);
+  EXPECT_TRUE(here.room.has_value());
+  EXPECT_FALSE(look_around({.store = "memory:"}).room.has_value());
+}
+
+// The rows of the table below "## Warnings at the start".
+Names documented() {
+  std::ifstream file(ONCE_SOURCE_DIR "/docs/operations.md");
+  Names names;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("## ")) inside = line == "## Warnings at the start";
+    if (inside && line.starts_with("| `")) names.insert(line.substr(3, line.find('`', 3) - 3));
+  }
+  return names;
+}
+
+TEST(Warnings, TheOperatorsManualExplainsEachAndNoOther) {
+  Names there;
+  for (const Warning& warning : all_warnings()) there.emplace(warning.name);
+  EXPECT_EQ(documented(), there);
+}
+
+}  // namespace
+}  // namespace once::server
