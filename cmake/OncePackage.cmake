@@ -19,8 +19,10 @@ function(once_install_component name)
         list(APPEND headers ${PROJECT_SOURCE_DIR}/include/once/${header})
       endif()
     endforeach()
-    install(FILES ${headers}
-            DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/once)
+    if(headers)
+      install(FILES ${headers}
+              DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/once)
+    endif()
     return()
   endif()
   list(JOIN once_own_headers "|" elsewhere)

@@ -19,8 +19,9 @@ class ServerProcess {
     start();
   }
 
-  void start() {
-    std::vector<std::string> arguments = {"serve", "--store", store_, "--listen", "127.0.0.1:0"};
+  void start(std::uint16_t port = 0) {
+    const std::string listen = "127.0.0.1:" + std::to_string(port);
+    std::vector<std::string> arguments = {"serve", "--store", store_, "--listen", listen};
     arguments.insert(arguments.end(), more_.begin(), more_.end());
     child_ = std::make_unique<ChildProcess>(ONCE_BINARY, arguments);
     ready_line_ = child_->read_line().value_or("");

@@ -143,23 +143,29 @@ class Claims {
  public:
   explicit Claims(Store& store, std::string name_space = "default", Clock& clock = system_clock(),
                   Entropy& entropy = system_entropy());
+  virtual ~Claims() = default;
+  Claims(const Claims&) = delete;
+  Claims& operator=(const Claims&) = delete;
 
   // From now on take() and seen() do this when the store is down. At first they refuse.
   void set_if_store_down(IfStoreDown policy) { if_store_down_ = policy; }
 
   // As the plans above. Waiting counts against the call's patience of a minute and `wait`.
-  Result<ClaimOutcome> take(std::string_view name, const ClaimRequest& request,
-                            Duration wait = Duration::zero());
-  Result<RenewOutcome> renew(std::string_view name, const Ticket& ticket, Duration lease);
-  Result<SettleOutcome> complete(std::string_view name, const Ticket& ticket, Bytes result);
-  Result<SettleOutcome> release(std::string_view name, const Ticket& ticket, Bytes failure,
-                                Release how);
-  Result<bool> forget(std::string_view name);
-  Result<std::optional<ClaimState>> show(std::string_view name);
-  Result<claims::ClaimPage> list(std::optional<ClaimState::Kind> kind = std::nullopt,
-                                 std::string cursor = "", std::size_t limit = 1'000);
-  Result<std::vector<bool>> seen(std::span<const std::string> ids, Duration ttl,
-                                 std::string request = "");
+  virtual Result<ClaimOutcome> take(std::string_view name, const ClaimRequest& request,
+                                    Duration wait = Duration::zero());
+  virtual Result<RenewOutcome> renew(std::string_view name, const Ticket& ticket, Duration lease);
+  virtual Result<SettleOutcome> complete(std::string_view name, const Ticket& ticket, Bytes result);
+  virtual Result<SettleOutcome> release(std::string_view name, const Ticket& ticket, Bytes failure,
+                                        Release how);
+  virtual Result<bool> forget(std::string_view name);
+  virtual Result<std::optional<ClaimState>> show(std::string_view name);
+  virtual Result<claims::ClaimPage> list(std::optional<ClaimState::Kind> kind = std::nullopt,
+                                         std::string cursor = "", std::size_t limit = 1'000);
+  virtual Result<std::vector<bool>> seen(std::span<const std::string> ids, Duration ttl,
+                                         std::string request = "");
+
+ protected:
+  IfStoreDown if_store_down() const { return if_store_down_; }
 
  private:
   Result<Key> key_of(std::string_view name) const;

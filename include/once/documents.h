@@ -138,19 +138,26 @@ class Documents {
  public:
   explicit Documents(Store& store, std::string name_space = "default",
                      Clock& clock = system_clock(), Entropy& entropy = system_entropy());
+  virtual ~Documents() = default;
+  Documents(const Documents&) = delete;
+  Documents& operator=(const Documents&) = delete;
 
   // As the plans above, each for at most a minute.
-  Result<std::optional<documents::Document>> get(std::string_view name);
-  Result<documents::WriteOutcome> put(std::string_view name, documents::Content content,
-                                      documents::Condition condition,
-                                      documents::Identity identity = {});
-  Result<documents::WriteOutcome> remove(std::string_view name, std::string etag,
-                                         documents::Identity identity = {});
-  Result<documents::WriteOutcome> update_if(std::string_view name, std::string etag,
-                                            documents::UpdateRequest request);
-  Result<documents::UpdateOutcome> update(std::string_view name, documents::UpdateRequest request);
+  virtual Result<std::optional<documents::Document>> get(std::string_view name);
+  virtual Result<documents::WriteOutcome> put(std::string_view name, documents::Content content,
+                                              documents::Condition condition,
+                                              documents::Identity identity = {});
+  virtual Result<documents::WriteOutcome> remove(std::string_view name, std::string etag,
+                                                 documents::Identity identity = {});
+  virtual Result<documents::WriteOutcome> update_if(std::string_view name, std::string etag,
+                                                    documents::UpdateRequest request);
+  virtual Result<documents::UpdateOutcome> update(std::string_view name,
+                                                  documents::UpdateRequest request);
 
   const documents::Contention& contention() const { return contention_; }
+
+ protected:
+  documents::Contention& contention() { return contention_; }
 
  private:
   Result<Key> key_of(std::string_view name) const;

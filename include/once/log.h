@@ -129,14 +129,17 @@ class Log {
   explicit Log(Store& store, std::string name_space = "default",
                LogStrategy strategy = LogStrategy::conditional, Clock& clock = system_clock(),
                Entropy& entropy = system_entropy());
+  virtual ~Log() = default;
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
 
   // As the plans above.
-  Result<AppendOutcome> append(std::string_view stream, std::vector<LogEvent> events,
-                               const AppendRequest& request = {});
-  Result<LogPage> read(std::string_view stream, const LogRead& request = {});
-  Result<LogEnds> ends(std::string_view stream);
-  Result<LogEnds> trim(std::string_view stream, std::int64_t before);
-  Result<std::int64_t> heal(std::string_view stream, Duration grace = logs::kVoidGrace);
+  virtual Result<AppendOutcome> append(std::string_view stream, std::vector<LogEvent> events,
+                                       const AppendRequest& request = {});
+  virtual Result<LogPage> read(std::string_view stream, const LogRead& request = {});
+  virtual Result<LogEnds> ends(std::string_view stream);
+  virtual Result<LogEnds> trim(std::string_view stream, std::int64_t before);
+  virtual Result<std::int64_t> heal(std::string_view stream, Duration grace = logs::kVoidGrace);
 
  private:
   Result<logs::Stream> stream_of(std::string_view name) const;

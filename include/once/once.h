@@ -99,6 +99,8 @@ struct NotRun {
 };
 using RunResult = std::expected<Ran, NotRun>;
 
+class Backend;
+
 class Once {
  public:
   using Work = std::function<Result<Effects>(Attempt&)>;
@@ -106,6 +108,9 @@ class Once {
   // `clock` and `entropy` must outlive it.
   explicit Once(std::unique_ptr<Store> store, std::string name_space = "default",
                 Clock& clock = system_clock(), Entropy& entropy = system_entropy());
+  // On anything else: what open() makes of a server's address.
+  explicit Once(std::unique_ptr<Backend> backend);
+
   Once(Once&&) noexcept;
   ~Once();
 
@@ -124,11 +129,12 @@ class Once {
   Log& log();  // Of strategy `conditional`, as effects use it.
   Documents& documents();
   Tallies& tallies();
+
+  // Through a server there is none: then every call of it is `unsupported`.
   Store& store();
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<Backend> backend_;
 };
 
 }  // namespace once

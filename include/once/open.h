@@ -3,6 +3,7 @@
 //   memory:          in this process, forgotten with it
 //   rocksdb:/dir     a directory on this machine, owned by one process at a time
 //   /dir, ./dir      the same
+//   http://host:7600 no store, but a running server that has one: open() only
 //
 // `rocksdb:/dir?durability=relaxed` syncs once a second instead of before every answer.
 #pragma once
@@ -23,6 +24,9 @@ struct OpenOptions {
 
   // How often an embedded store removes expired items by itself; zero leaves it to sweep().
   Duration sweep_every = std::chrono::minutes(5);
+
+  // For a server that asks for one. Empty: what $ONCE_TOKEN says, if it says anything.
+  std::string token;
 };
 
 // `invalid`: not an address, or an option that does not exist. `unsupported`: a store that this
@@ -37,6 +41,18 @@ std::optional<std::filesystem::path> directory_of(std::string_view address);
 // read and write. `unsupported`: the store is of another kind.
 Result<void> checkpoint(Store& store, const std::filesystem::path& to);
 
-Result<Once> open(std::string_view address, std::string name_space = "default");
+// A store in this process, or a server. A server is first asked by the first call, which may be
+// `unavailable`; each call is one request and is over within a minute and a few seconds, or as long
+// as it is told to wait. An answer that is lost is asked for again, under an id, wherever that can
+// be done; `unknown` is what is left.
+//
+// What a server does is what a store in this process would do, byte for byte, except:
+//   - log().heal(), a tally of a program's own kind, ids of documents and tallies that are to be
+//     known for other than 24 hours, an id for an update by a function, and store() with all its
+//     calls are `unsupported`;
+//   - Busy does not tell since when, and the merge of a bloom filter not its state;
+//   - requests have the server's limit of size: `too_large`.
+Result<Once> open(std::string_view address, std::string name_space = "default",
+                  const OpenOptions& options = {});
 
 }  // namespace once

@@ -140,14 +140,18 @@ class Tallies {
  public:
   explicit Tallies(Store& store, std::string name_space = "default", Clock& clock = system_clock(),
                    Entropy& entropy = system_entropy());
+  virtual ~Tallies() = default;
+  Tallies(const Tallies&) = delete;
+  Tallies& operator=(const Tallies&) = delete;
 
   // As the plans above.
-  Result<TallyOutcome> merge(std::string_view name, const TallyRequest& request);
-  Result<std::optional<TallyReading>> read(std::string_view name, const TallyRange& range = {},
-                                           std::shared_ptr<const Monoid> own = {});
-  Result<std::vector<std::optional<TallyReading>>> read_all(std::span<const std::string> names,
-                                                            const TallyRange& range = {},
-                                                            std::shared_ptr<const Monoid> own = {});
+  virtual Result<TallyOutcome> merge(std::string_view name, const TallyRequest& request);
+  virtual Result<std::optional<TallyReading>> read(std::string_view name,
+                                                   const TallyRange& range = {},
+                                                   std::shared_ptr<const Monoid> own = {});
+  virtual Result<std::vector<std::optional<TallyReading>>> read_all(
+      std::span<const std::string> names, const TallyRange& range = {},
+      std::shared_ptr<const Monoid> own = {});
 
  private:
   Result<Key> key_of(std::string_view name) const;

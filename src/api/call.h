@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/data_form.h"
 #include "api/message.h"
 #include "api/problem.h"
 #include "api/service.h"
@@ -21,6 +22,7 @@ struct Call {
   const Request& request;
   std::string name_space;
   std::string name;  // Of the claim, stream, document or tally; empty where the path has none.
+  DataForm form = DataForm::json;
 
   // Query parameters that nobody takes are an error, as fields are.
   std::map<std::string, std::string, std::less<>> query;

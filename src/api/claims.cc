@@ -18,11 +18,11 @@ struct Taking {
   Duration wait{0};
 };
 
-Result<Taking> taking_of(Fields& fields) {
+Result<Taking> taking_of(Fields& fields, DataForm form) {
   Taking taking;
   taking.request.owner = fields.text("owner").value_or("");
   taking.request.request = fields.text("request").value_or("");
-  taking.request.payload = fields.text("payload");
+  taking.request.payload = take_text(fields, "payload", form);
   taking.request.lease = fields.duration("lease").value_or(kDefaultLease);
   taking.request.ttl = fields.duration("ttl").value_or(kDefaultTtl);
   taking.wait = std::min(fields.duration("wait").value_or(Duration::zero()), kMaxWait);
@@ -42,10 +42,10 @@ Response claimed_response(const Claimed& claimed) {
   return response;
 }
 
-Response done_response(const Done& done) {
+Response done_response(const Done& done, DataForm form) {
   JsonObject body;
   body.text("state", done.failed ? "failed" : "done");
-  body.raw(done.failed ? "failure" : "result", stored_as_json(done.result));
+  body.raw(done.failed ? "failure" : "result", data_json(done.result, form));
   body.time("completed_at", done.completed);
   Response response = replayed(json_response(200, body.finish()));
   response.notes.original = done.completed;
@@ -69,9 +69,9 @@ Response unguarded_response() {
   return response;
 }
 
-Response response_of(const ClaimOutcome& outcome, Time now) {
+Response response_of(const ClaimOutcome& outcome, Time now, DataForm form) {
   if (const auto* claimed = std::get_if<Claimed>(&outcome)) return claimed_response(*claimed);
-  if (const auto* done = std::get_if<Done>(&outcome)) return done_response(*done);
+  if (const auto* done = std::get_if<Done>(&outcome)) return done_response(*done, form);
   if (const auto* busy = std::get_if<Busy>(&outcome)) return busy_response(*busy, now);
   if (std::holds_alternative<Mismatch>(outcome)) {
     return problem(Code::mismatch, "the claim was made with another payload");
@@ -79,14 +79,14 @@ Response response_of(const ClaimOutcome& outcome, Time now) {
   return unguarded_response();
 }
 
-Plan<Response> taken(Key key, Taking taking, IfStoreDown policy, HotSpot spot) {
+Plan<Response> taken(Key key, Taking taking, IfStoreDown policy, HotSpot spot, DataForm form) {
   Result<ClaimOutcome> outcome =
       co_await attempt(claims::take_within(key, taking.request, taking.wait));
   outcome = claims::or_proceed(std::move(outcome), policy);
   if (!outcome) co_return std::unexpected(std::move(outcome.error()));
   const Time now = co_await store_now();
   if (std::holds_alternative<Busy>(*outcome)) spot.conflicted(now);
-  Response response = response_of(*outcome, now);
+  Response response = response_of(*outcome, now, form);
   response.notes.checked = 1;
   response.notes.waited = taking.wait > Duration::zero();
   co_return response;
@@ -136,7 +136,7 @@ std::string_view name_of(ClaimState::Kind kind) {
   return "";
 }
 
-std::string record_of(std::string_view name, const ClaimState& state) {
+std::string record_of(std::string_view name, const ClaimState& state, DataForm form) {
   JsonObject out;
   out.text("key", name).text("state", name_of(state.kind)).text("owner", state.owner);
   out.integer("fence", state.fence).integer("attempt", state.attempt);
@@ -146,15 +146,15 @@ std::string record_of(std::string_view name, const ClaimState& state) {
   } else {
     out.time("completed_at", state.completed).time("kept_until", state.kept_until);
     const bool failed = state.kind == ClaimState::Kind::failed;
-    out.raw(failed ? "failure" : "result", stored_as_json(state.result));
+    out.raw(failed ? "failure" : "result", data_json(state.result, form));
   }
   return out.finish();
 }
 
-Plan<Response> shown(Key key, std::string name) {
+Plan<Response> shown(Key key, std::string name, DataForm form) {
   const std::optional<ClaimState> state = co_await claims::show(key);
   if (!state) co_return problem(Code::not_found, "there is no such claim");
-  co_return json_response(200, record_of(name, *state));
+  co_return json_response(200, record_of(name, *state, form));
 }
 
 Plan<Response> forgotten(Key key) {
@@ -163,11 +163,11 @@ Plan<Response> forgotten(Key key) {
 }
 
 Plan<Response> listed(std::string name_space, std::optional<ClaimState::Kind> kind,
-                      std::string cursor, std::size_t limit) {
+                      std::string cursor, std::size_t limit, DataForm form) {
   const claims::ClaimPage page = co_await claims::list(name_space, kind, cursor, limit);
   JsonObject body;
-  body.raw("claims", json_array(page.claims, [](const claims::ListedClaim& claim) {
-             return record_of(claim.name, claim.state);
+  body.raw("claims", json_array(page.claims, [form](const claims::ListedClaim& claim) {
+             return record_of(claim.name, claim.state, form);
            }));
   if (page.cursor.empty()) {
     body.raw("cursor", "null");
@@ -222,8 +222,10 @@ Result<Ticket> ticket_in(Fields& fields) {
   return Ticket{*text};
 }
 
-// Stored JSON, as it is shown again.
-Bytes stored(const std::optional<Json>& value) { return value ? to_line(*value) : "null"; }
+// What is not given is null to those who keep JSON.
+Bytes stored(std::optional<Bytes> given, DataForm form) {
+  return std::move(given).value_or(form == DataForm::json ? "null" : "");
+}
 
 }  // namespace
 
@@ -231,11 +233,11 @@ Answer take_claim(Call& call) {
   const Result<Json> body = call.json();
   if (!body) return problem(body.error());
   Fields fields(*body);
-  Result<Taking> taking = taking_of(fields);
+  Result<Taking> taking = taking_of(fields, call.form);
   if (!taking) return problem(taking.error());
   const Duration patience = taking->wait + kAttemptLife;
   Answer answer = taken(keys::claim(call.name_space, call.name), std::move(*taking),
-                        call.service.options().if_store_down, call.hot_spot("claims"));
+                        call.service.options().if_store_down, call.hot_spot("claims"), call.form);
   answer.patience = patience;
   return answer;
 }
@@ -255,7 +257,7 @@ Answer complete_claim(Call& call) {
   const Result<Json> body = call.json();
   if (!body) return problem(body.error());
   Fields fields(*body);
-  Bytes result = stored(fields.any("result"));
+  Bytes result = stored(take_data(fields, "result", call.form), call.form);
   Result<Ticket> ticket = ticket_in(fields);
   if (!ticket) return problem(ticket.error());
   return completed(keys::claim(call.name_space, call.name), std::move(*ticket), std::move(result),
@@ -266,7 +268,7 @@ Answer release_claim(Call& call) {
   const Result<Json> body = call.json();
   if (!body) return problem(body.error());
   Fields fields(*body);
-  Bytes failure = stored(fields.any("failure"));
+  Bytes failure = stored(take_data(fields, "failure", call.form), call.form);
   const bool final = fields.boolean("final").value_or(false);
   Result<Ticket> ticket = ticket_in(fields);
   if (!ticket) return problem(ticket.error());
@@ -274,7 +276,9 @@ Answer release_claim(Call& call) {
                   final ? Release::final : Release::retryable, call.hot_spot("claims"));
 }
 
-Answer show_claim(Call& call) { return shown(keys::claim(call.name_space, call.name), call.name); }
+Answer show_claim(Call& call) {
+  return shown(keys::claim(call.name_space, call.name), call.name, call.form);
+}
 
 Answer forget_claim(Call& call) { return forgotten(keys::claim(call.name_space, call.name)); }
 
@@ -287,7 +291,7 @@ Answer list_claims(Call& call) {
   if (most < 1 || most > 10'000) return problem(Code::invalid, "limit is 1 to 10000");
   const auto cursor = unarmored(call.parameter("cursor").value_or(""));
   if (!cursor) return problem(Code::invalid, "not a cursor");
-  return listed(call.name_space, *kind, *cursor, static_cast<std::size_t>(most));
+  return listed(call.name_space, *kind, *cursor, static_cast<std::size_t>(most), call.form);
 }
 
 Answer mark_seen(Call& call) {

@@ -13,15 +13,15 @@ using effects::Refused;
 
 constexpr std::string_view kDocumentType = "application/json";
 
-void take_claim(Fields& fields, effects::Request& request) {
+void take_claim(Fields& fields, effects::Request& request, DataForm form) {
   const std::optional<Json> claim = fields.object("claim");
   if (!claim) return;
   Fields inner(*claim, "claim");
   inner.require("key");
   inner.require("ticket");
   request.claim = {inner.text("key").value_or(""), Ticket{inner.text("ticket").value_or("")}};
-  const std::optional<Json> result = inner.any("result");
-  request.effects.result(result ? to_line(*result) : "null");
+  std::optional<Bytes> result = take_data(inner, "result", form);
+  request.effects.result(std::move(result).value_or(form == DataForm::json ? "null" : ""));
   fields.absorb(std::move(inner));
 }
 
@@ -41,10 +41,12 @@ std::string take_name(Fields& fields, std::string_view name) {
   return fields.text(name).value_or("");
 }
 
-void take_document(Fields& fields, Effects& effects) {
+void take_document(Fields& fields, Effects& effects, DataForm form) {
   std::string key = take_name(fields, "key");
   fields.require("body");
-  const std::optional<Json> body = fields.any("body");
+  std::optional<Bytes> body = take_data(fields, "body", form);
+  std::string type = fields.text("type").value_or(std::string(kDocumentType));
+  if (!is_content_type(type)) fields.complain("type", "is not printable");
   const std::optional<std::string> match = fields.text("if_match");
   const std::optional<std::string> none_match = fields.text("if_none_match");
   if (none_match && *none_match != "*") fields.complain("if_none_match", "is not \"*\"");
@@ -53,7 +55,7 @@ void take_document(Fields& fields, Effects& effects) {
   }
   documents::Condition condition = documents::IfAbsent{};
   if (match) condition = documents::IfMatch{std::string(unquoted(*match))};
-  documents::Content content{body ? to_line(*body) : "", std::string(kDocumentType)};
+  documents::Content content{std::move(body).value_or(""), std::move(type)};
   effects.put(std::move(key), std::move(content), std::move(condition));
 }
 
@@ -65,16 +67,16 @@ Result<effects::Request> request_of(const Call& call) {
   const std::optional<std::string> id = fields.text("id");
   if (id && id->empty()) fields.complain("id", "is empty");
   request.id = id.value_or("");
-  take_claim(fields, request);
+  take_claim(fields, request, call.form);
   Effects& effects = request.effects;
   take_each(fields, "logs", [&](Fields& log) {
     std::string stream = take_name(log, "stream");
-    effects.append(std::move(stream), take_events(log));
+    effects.append(std::move(stream), take_events(log, call.form));
   });
-  take_each(fields, "docs", [&](Fields& document) { take_document(document, effects); });
+  take_each(fields, "docs", [&](Fields& document) { take_document(document, effects, call.form); });
   take_each(fields, "tallies", [&](Fields& tally) {
     std::string key = take_name(tally, "key");
-    effects.merge(std::move(key), take_tally(tally));
+    effects.merge(std::move(key), take_tally(tally, call.form));
   });
   if (Result<void> ok = fields.finish(); !ok) return std::unexpected(std::move(ok.error()));
   return request;
@@ -85,7 +87,7 @@ std::string appended_json(const Appended& appended) {
 }
 
 // One answer for each part that was asked for.
-Response made_response(const effects::Request& request, const effects::Made& made) {
+Response made_response(const effects::Request& request, const effects::Made& made, DataForm form) {
   JsonObject body;
   if (request.claim) body.raw("claim", R"({"state":"done"})");
   if (!made.appended.empty()) body.raw("logs", json_array(made.appended, appended_json));
@@ -97,7 +99,7 @@ Response made_response(const effects::Request& request, const effects::Made& mad
   if (!made.tallied.empty()) {
     std::size_t next = 0;
     body.raw("tallies", json_array(made.tallied, [&](const Tallied& tallied) {
-               return merged_json(request.effects.tallies()[next++].request, tallied.value);
+               return merged_json(request.effects.tallies()[next++].request, tallied.value, form);
              }));
   }
   Response response = json_response(200, body.finish());
@@ -136,10 +138,10 @@ std::string conflict_of(const effects::Request& request, const Refused& refused)
   return "docs/" + request.effects.documents()[refused.index].name;
 }
 
-Plan<Response> committed(effects::Request request, HotKeys& hot) {
+Plan<Response> committed(effects::Request request, HotKeys& hot, DataForm form) {
   const effects::Outcome outcome = co_await effects::commit(request);
   if (const auto* made = std::get_if<effects::Made>(&outcome)) {
-    co_return made_response(request, *made);
+    co_return made_response(request, *made, form);
   }
   const auto& refused = std::get<Refused>(outcome);
   const Time now = co_await store_now();
@@ -153,7 +155,7 @@ Plan<Response> committed(effects::Request request, HotKeys& hot) {
 Answer commit_effects(Call& call) {
   Result<effects::Request> request = request_of(call);
   if (!request) return problem(request.error());
-  return committed(std::move(*request), call.service.hot());
+  return committed(std::move(*request), call.service.hot(), call.form);
 }
 
 }  // namespace once::api

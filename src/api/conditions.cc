@@ -83,6 +83,12 @@ bool matches_weakly(const Etags& etags, std::string_view etag) {
          });
 }
 
+bool is_content_type(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return static_cast<unsigned char>(c) >= ' ' && c != '\x7f';
+  });
+}
+
 std::string quoted_etag(std::string_view etag) { return '"' + std::string(etag) + '"'; }
 
 std::string_view unquoted(std::string_view text) {

@@ -29,6 +29,9 @@ Result<std::optional<std::string>> if_match_in(const Headers& headers);
 // As If-None-Match compares: weak or not.
 bool matches_weakly(const Etags& etags, std::string_view etag);
 
+// Whether it can be sent in a header.
+bool is_content_type(std::string_view text);
+
 std::string quoted_etag(std::string_view etag);
 std::string_view unquoted(std::string_view text);  // As it is if it has no quotes.
 

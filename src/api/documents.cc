@@ -1,7 +1,5 @@
 #include "once/documents.h"
 
-#include <algorithm>
-
 #include "api/call.h"
 #include "api/conditions.h"
 #include "api/document_answers.h"
@@ -70,9 +68,7 @@ Result<std::optional<documents::Condition>> condition_in(const Headers& headers)
 // As it came, unless it could never be sent again.
 Result<std::string> content_type(const Headers& headers) {
   const std::string_view type = headers.find("Content-Type").value_or("application/octet-stream");
-  const bool sound = std::ranges::all_of(
-      type, [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != '\x7f'; });
-  if (sound && !type.empty()) return std::string(type);
+  if (is_content_type(type)) return std::string(type);
   return failure(ErrorCode::invalid, "Content-Type is not printable");
 }
 

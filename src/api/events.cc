@@ -20,7 +20,7 @@ bool is_blank(std::string_view line) {
 
 }  // namespace
 
-std::vector<LogEvent> take_events(Fields& fields) {
+std::vector<LogEvent> take_events(Fields& fields, DataForm form) {
   fields.require("events");
   const std::optional<std::vector<Json>> values = fields.array("events");
   std::vector<LogEvent> events;
@@ -29,9 +29,9 @@ std::vector<LogEvent> take_events(Fields& fields) {
   for (std::size_t i = 0; i < values->size(); ++i) {
     Fields inner = fields.element("events", i, (*values)[i]);
     inner.require("data");
-    const std::optional<Json> data = inner.any("data");
+    std::optional<Bytes> data = take_data(inner, "data", form);
     const std::optional<Time> time = inner.time("time");
-    if (data) events.push_back({to_line(*data), time});
+    if (data) events.push_back({std::move(*data), time});
     fields.absorb(std::move(inner));
   }
   return events;
@@ -65,11 +65,11 @@ Result<void> check_count(const std::vector<LogEvent>& events) {
   return failure(ErrorCode::too_large, "a batch has at most 10000 events");
 }
 
-std::string event_json(const LogEntry& entry) {
+std::string event_json(const LogEntry& entry, DataForm form) {
   return JsonObject()
       .integer("index", entry.index)
       .time("time", entry.time)
-      .raw("data", stored_as_json(entry.data))
+      .raw("data", data_json(entry.data, form))
       .finish();
 }
 

@@ -22,7 +22,7 @@ Result<Appending> appending_of_json(const Call& call) {
   const Result<Json> body = call.json();
   if (!body) return std::unexpected(body.error());
   Fields fields(*body);
-  Appending wanted{take_events(fields), fields.text("batch"), fields.integer("expect"),
+  Appending wanted{take_events(fields, call.form), fields.text("batch"), fields.integer("expect"),
                    fields.duration("ttl")};
   if (Result<void> ok = fields.finish(); !ok) return std::unexpected(std::move(ok.error()));
   return wanted;
@@ -79,10 +79,11 @@ Plan<Response> appended(logs::Stream stream, std::vector<LogEvent> events, Appen
   co_return response_of(outcome);
 }
 
-Plan<Response> page_of(logs::Stream stream, LogRead request) {
+Plan<Response> page_of(logs::Stream stream, LogRead request, DataForm form) {
   const LogPage page = co_await logs::read(std::move(stream), request);
+  const auto shown = [form](const LogEntry& entry) { return event_json(entry, form); };
   JsonObject body;
-  body.raw("events", json_array(page.events, event_json)).integer("next", page.next);
+  body.raw("events", json_array(page.events, shown)).integer("next", page.next);
   co_return json_response(200, body.finish());
 }
 
@@ -133,7 +134,7 @@ Answer read_log(Call& call) {
   if (*follows) return problem(Code::unsupported, "a log is followed through a server");
   const Result<LogRead> wanted = reading_of(call);
   if (!wanted) return problem(wanted.error());
-  return page_of(logs::stream(call.name_space, call.name), *wanted);
+  return page_of(logs::stream(call.name_space, call.name), *wanted, call.form);
 }
 
 Answer trim_log(Call& call) {

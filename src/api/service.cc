@@ -63,8 +63,9 @@ Result<void> take_name(std::string_view raw, Call& call) {
 
 // Headers of which a second one would be read by some and not by others.
 Result<void> check_headers(const Headers& headers) {
-  for (const std::string_view name : {"Once-Namespace", "Content-Type", "If-Match", "If-None-Match",
-                                      "Idempotency-Key", "Last-Event-ID", "Authorization"}) {
+  for (const std::string_view name :
+       {"Once-Namespace", "Content-Type", "If-Match", "If-None-Match", "Idempotency-Key",
+        "Last-Event-ID", "Authorization", "Once-Bytes"}) {
     if (headers.count(name) > 1) {
       return failure(ErrorCode::invalid, std::string(name) + " is there twice");
     }
@@ -76,6 +77,13 @@ Result<void> take_namespace(const Request& request, Call& call) {
   const auto wanted = request.headers.find("Once-Namespace");
   call.name_space = wanted ? std::string(*wanted) : call.service.options().name_space;
   return keys::check_namespace(call.name_space);
+}
+
+Result<void> take_form(const Request& request, Call& call) {
+  const Result<DataForm> form = form_in(request.headers);
+  if (!form) return std::unexpected(form.error());
+  call.form = *form;
+  return {};
 }
 
 struct Found {
@@ -198,9 +206,10 @@ std::expected<Resolved, Response> resolve(Service& service, const Request& reque
   const bool absolute = path.starts_with('/');
   const Found found = absolute ? find_route(request.method, path) : Found{};
   if (found.route == nullptr) return std::unexpected(no_route(found, request.method));
-  Call call{service, request, "", "", {}};
+  Call call{.service = service, .request = request};
   Result<void> ok = check_headers(request.headers);
   if (ok) ok = take_namespace(request, call);
+  if (ok) ok = take_form(request, call);
   if (ok) {
     auto refused = refusal(request, found.route->access, call);
     if (refused) return std::unexpected(std::move(*refused));

@@ -7,7 +7,7 @@
 namespace once::api {
 namespace {
 
-Plan<Response> merged(Key key, TallyRequest request) {
+Plan<Response> merged(Key key, TallyRequest request, DataForm form) {
   const TallyOutcome outcome = co_await tallies::merge(std::move(key), request);
   if (const auto* other = std::get_if<OtherTally>(&outcome)) {
     co_return other_tally(*other).finish();
@@ -19,7 +19,7 @@ Plan<Response> merged(Key key, TallyRequest request) {
     co_return problem(Code::overloaded, "the tally knows too many ids already");
   }
   const auto& tallied = std::get<Tallied>(outcome);
-  Response response = json_response(200, merged_json(request, tallied.value));
+  Response response = json_response(200, merged_json(request, tallied.value, form));
   co_return tallied.replayed ? replayed(std::move(response)) : std::move(response);
 }
 
@@ -33,22 +33,22 @@ Response item_response(const TallyReading& reading, const std::string& item) {
                                 .finish());
 }
 
-Plan<Response> shown(Key key, TallyRange range, std::optional<std::string> item) {
+Plan<Response> shown(Key key, TallyRange range, std::optional<std::string> item, DataForm form) {
   const std::shared_ptr<const Monoid> none;
   const auto reading = co_await tallies::read(std::move(key), range, none);
   if (!reading) co_return problem(Code::not_found, "there is no such tally");
   if (item) co_return item_response(*reading, *item);
-  if (reading->kind == TallyKind::bloom) {
+  if (reading->kind == TallyKind::bloom && form == DataForm::json) {
     co_return problem(Code::invalid, "a bloom filter is asked for an item");
   }
-  co_return json_response(200, tally_json(reading->kind, reading->window, reading->value));
+  co_return json_response(200, tally_json(reading->kind, reading->window, reading->value, form));
 }
 
-Plan<Response> all_shown(std::vector<Key> keys, TallyRange range) {
+Plan<Response> all_shown(std::vector<Key> keys, TallyRange range, DataForm form) {
   const std::shared_ptr<const Monoid> none;
   const auto readings = co_await tallies::read_all(std::move(keys), range, none);
-  std::string values = json_array(readings, [](const std::optional<TallyReading>& reading) {
-    return reading ? tally_json(reading->kind, reading->window, reading->value) : "null";
+  std::string values = json_array(readings, [form](const std::optional<TallyReading>& reading) {
+    return reading ? tally_json(reading->kind, reading->window, reading->value, form) : "null";
   });
   co_return json_response(200, JsonObject().raw("values", values).finish());
 }
@@ -59,9 +59,9 @@ Answer add_to_tally(Call& call) {
   const Result<Json> body = call.json();
   if (!body) return problem(body.error());
   Fields fields(*body);
-  TallyRequest request = take_tally(fields);
+  TallyRequest request = take_tally(fields, call.form);
   if (Result<void> ok = fields.finish(); !ok) return problem(ok.error());
-  return merged(tallies::tally_key(call.name_space, call.name), std::move(request));
+  return merged(tallies::tally_key(call.name_space, call.name), std::move(request), call.form);
 }
 
 Answer read_tally(Call& call) {
@@ -69,8 +69,8 @@ Answer read_tally(Call& call) {
   if (!from) return problem(from.error());
   const auto to = call.time("to");
   if (!to) return problem(to.error());
-  return shown(tallies::tally_key(call.name_space, call.name), {*from, *to},
-               call.parameter("item"));
+  return shown(tallies::tally_key(call.name_space, call.name), {*from, *to}, call.parameter("item"),
+               call.form);
 }
 
 Answer read_tallies(Call& call) {
@@ -88,7 +88,7 @@ Answer read_tallies(Call& call) {
     if (Result<void> ok = keys::check_name(name); !ok) return problem(ok.error());
     keys.push_back(tallies::tally_key(call.name_space, name));
   }
-  return all_shown(std::move(keys), range);
+  return all_shown(std::move(keys), range, call.form);
 }
 
 }  // namespace once::api

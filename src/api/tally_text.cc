@@ -62,13 +62,19 @@ std::int64_t take_integer(Fields& fields, std::string_view name) {
   return fields.integer(name).value_or(0);
 }
 
+std::string item_in(Fields& fields, std::string text, DataForm form) {
+  std::optional<Bytes> item = text_in(std::move(text), form);
+  if (!item) fields.complain("items", "are not base64url without padding");
+  return std::move(item).value_or("");
+}
+
 // {"item","count"}, or a string that counts once.
-CountedItem take_counted(Fields& fields, std::size_t index, Json json) {
+CountedItem take_counted(Fields& fields, std::size_t index, Json json, DataForm form) {
   std::string_view text;
-  if (json.get(text) == simdjson::SUCCESS) return {std::string(text), 1};
+  if (json.get(text) == simdjson::SUCCESS) return {item_in(fields, std::string(text), form), 1};
   Fields inner = fields.element("items", index, json);
   inner.require("item");
-  CountedItem counted{inner.text("item").value_or(""), 1};
+  CountedItem counted{take_text(inner, "item", form).value_or(""), 1};
   const std::int64_t count = inner.integer("count").value_or(1);
   if (count < 1) inner.complain("count", "is not positive");
   counted.count = static_cast<std::uint64_t>(std::max<std::int64_t>(1, count));
@@ -76,30 +82,30 @@ CountedItem take_counted(Fields& fields, std::size_t index, Json json) {
   return counted;
 }
 
-std::vector<CountedItem> take_items(Fields& fields, TallyKind kind) {
+std::vector<CountedItem> take_items(Fields& fields, TallyKind kind, DataForm form) {
   fields.require("items");
   std::vector<CountedItem> items;
   if (kind == TallyKind::top) {
     const std::vector<Json> values = fields.array("items").value_or(std::vector<Json>());
     for (std::size_t i = 0; i < values.size(); ++i) {
-      items.push_back(take_counted(fields, i, values[i]));
+      items.push_back(take_counted(fields, i, values[i], form));
     }
     return items;
   }
   for (std::string& text : fields.texts("items").value_or(std::vector<std::string>())) {
-    items.push_back({std::move(text), 1});
+    items.push_back({item_in(fields, std::move(text), form), 1});
   }
   return items;
 }
 
-TallyInput take_input(Fields& fields, TallyKind kind) {
+TallyInput take_input(Fields& fields, TallyKind kind, DataForm form) {
   switch (kind) {
     case TallyKind::sum: return take_integer(fields, "add");
     case TallyKind::real: fields.require("add"); return fields.number("add").value_or(0);
     case TallyKind::count: return fields.integer("add").value_or(1);
     case TallyKind::max:
     case TallyKind::min: return take_integer(fields, "value");
-    default: return take_items(fields, kind);
+    default: return take_items(fields, kind, form);
   }
 }
 
@@ -117,31 +123,33 @@ void take_shape(Fields& fields, TallyShape& shape) {
   }
 }
 
-std::string heavy_json(const HeavyItem& heavy) {
+std::string heavy_json(const HeavyItem& heavy, DataForm form) {
   return JsonObject()
-      .text("item", heavy.item)
+      .raw("item", text_json(heavy.item, form))
       .integer("count", static_cast<std::int64_t>(heavy.count))
       .integer("error", static_cast<std::int64_t>(heavy.error))
       .finish();
 }
 
-std::string value_json(const TallyValue& value) {
+std::string value_json(const TallyValue& value, DataForm form) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
   if (const auto* real = std::get_if<double>(&value)) return number_text(*real);
   if (const auto* items = std::get_if<std::vector<HeavyItem>>(&value)) {
-    return json_array(*items, heavy_json);
+    return json_array(*items, [form](const HeavyItem& heavy) { return heavy_json(heavy, form); });
   }
+  const auto* filter = std::get_if<BloomAnswer>(&value);
+  if (filter != nullptr && form == DataForm::exact) return text_json(filter->state, form);
   return "null";
 }
 
 }  // namespace
 
-TallyRequest take_tally(Fields& fields) {
+TallyRequest take_tally(Fields& fields, DataForm form) {
   TallyRequest request;
   request.shape.kind = take_kind(fields);
   request.shape.window = take_window(fields);
   take_shape(fields, request.shape);
-  request.input = take_input(fields, request.shape.kind);
+  request.input = take_input(fields, request.shape.kind, form);
   const std::optional<std::string> id = fields.text("id");
   if (id && id->empty()) fields.complain("id", "is empty");
   request.id = id.value_or("");
@@ -157,17 +165,19 @@ std::string_view name_of(TallyKind kind) {
   return "own";
 }
 
-std::string tally_json(TallyKind kind, TallyWindow window, const std::optional<TallyValue>& value) {
+std::string tally_json(TallyKind kind, TallyWindow window, const std::optional<TallyValue>& value,
+                       DataForm form) {
   JsonObject out;
   out.text("kind", name_of(kind));
   if (window != TallyWindow::none) out.text("window", name_of(window));
-  if (value) out.raw("value", value_json(*value));
+  if (value) out.raw("value", value_json(*value, form));
   return out.finish();
 }
 
-std::string merged_json(const TallyRequest& request, const std::optional<TallyValue>& value) {
+std::string merged_json(const TallyRequest& request, const std::optional<TallyValue>& value,
+                        DataForm form) {
   const TallyShape& shape = request.shape;
-  if (shape.kind != TallyKind::bloom) return tally_json(shape.kind, shape.window, value);
+  if (shape.kind != TallyKind::bloom) return tally_json(shape.kind, shape.window, value, form);
   JsonObject out;
   out.text("kind", name_of(shape.kind));
   if (shape.window != TallyWindow::none) out.text("window", name_of(shape.window));

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "library/local.h"
 #include "library/running.h"
 
 namespace once {
@@ -37,29 +38,9 @@ struct Elsewhere {
 
 }  // namespace
 
-struct Once::Parts {
-  Parts(std::unique_ptr<Store> opened, std::string in, Clock& with, Entropy& from)
-      : name_space(std::move(in)),
-        clock(with),
-        store(std::move(opened)),
-        driver(*store, with, from),
-        claims(*store, name_space, with, from),
-        log(*store, name_space, LogStrategy::conditional, with, from),
-        documents(*store, name_space, with, from),
-        tallies(*store, name_space, with, from) {}
-
-  const std::string name_space;
-  Clock& clock;
-  std::unique_ptr<Store> store;
-  BlockingDriver driver;
-  Claims claims;
-  Log log;
-  Documents documents;
-  Tallies tallies;
-};
-
+Once::Once(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {}
 Once::Once(std::unique_ptr<Store> store, std::string name_space, Clock& clock, Entropy& entropy)
-    : parts_(std::make_unique<Parts>(std::move(store), std::move(name_space), clock, entropy)) {}
+    : Once(std::make_unique<Local>(std::move(store), std::move(name_space), clock, entropy)) {}
 Once::Once(Once&&) noexcept = default;
 Once::~Once() = default;
 
@@ -68,25 +49,27 @@ RunResult Once::run(std::string_view key, const RunOptions& options, const Work&
                              .payload = options.payload,
                              .lease = options.lease,
                              .ttl = options.ttl};
-  Result<ClaimOutcome> taken = parts_->claims.take(key, request, options.wait);
+  const Time asked = backend_->now();
+  Result<ClaimOutcome> taken = backend_->claims().take(key, request, options.wait);
   if (!taken) return not_run(Why::store, taken.error().code, taken.error().message);
   auto* claimed = std::get_if<Claimed>(&*taken);
   if (claimed == nullptr) return std::visit(Elsewhere{}, *taken);
   Attempt attempt(std::string(key), claimed->fence, claimed->attempt);
-  Running running(parts_->driver, *parts_->store, parts_->clock, parts_->name_space, attempt,
-                  std::move(*claimed), options);
+  // Who waited does not know when the lease began, but that it was not after the answer.
+  const bool waited = options.wait > Duration::zero();
+  Running running(*backend_, attempt, std::move(*claimed), waited ? backend_->now() : asked,
+                  options);
   return running.run(work);
 }
 
 Result<effects::Outcome> Once::commit(Effects effects, std::string id) {
-  return parts_->driver.run(effects::commit(
-      {.name_space = parts_->name_space, .id = std::move(id), .effects = std::move(effects)}));
+  return backend_->commit(std::move(id), std::nullopt, effects);
 }
 
-Claims& Once::claims() { return parts_->claims; }
-Log& Once::log() { return parts_->log; }
-Documents& Once::documents() { return parts_->documents; }
-Tallies& Once::tallies() { return parts_->tallies; }
-Store& Once::store() { return *parts_->store; }
+Claims& Once::claims() { return backend_->claims(); }
+Log& Once::log() { return backend_->log(); }
+Documents& Once::documents() { return backend_->documents(); }
+Tallies& Once::tallies() { return backend_->tallies(); }
+Store& Once::store() { return backend_->store(); }
 
 }  // namespace once

@@ -1,4 +1,5 @@
-// The front door: work that runs once, with a lease kept by itself.
+// The front door: work that runs once, with a lease kept by itself. The same on a store in this
+// process and through a server.
 #include "once/once.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +9,9 @@
 
 #include "once/faulty_store.h"
 #include "once/memory_store.h"
+#include "remote/remote.h"
 #include "stores/decorators/decorator.h"
+#include "testing/in_process_server.h"
 #include "testing/manual_clock.h"
 
 namespace once {
@@ -17,10 +20,15 @@ namespace {
 using namespace std::chrono_literals;
 using Why = NotRun::Why;
 
-class OnceTest : public ::testing::Test {
+enum class Where { here, through_a_server };
+
+class OnceTest : public ::testing::TestWithParam<Where> {
  protected:
   // What each of two machines would hold: a door of its own on the same store.
   Once door() {
+    if (server_ != nullptr) {
+      return Once(remote::connect(server_->url(), "", "test", clock_, entropy_).value());
+    }
     return Once(std::make_unique<Decorator<Store>>(*faulty_), "test", clock_, entropy_);
   }
 
@@ -47,10 +55,17 @@ class OnceTest : public ::testing::Test {
   Entropy entropy_{1};
   std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
   std::unique_ptr<FaultyStore> faulty_ = inject_faults(*memory_, {}, clock_);
+  std::unique_ptr<testing::InProcessServer> server_ =
+      GetParam() == Where::here ? nullptr : std::make_unique<testing::InProcessServer>(*faulty_);
   Once once_ = door();
 };
 
-TEST_F(OnceTest, RunsOnceAndReplaysTheResult) {
+INSTANTIATE_TEST_SUITE_P(Doors, OnceTest, ::testing::Values(Where::here, Where::through_a_server),
+                         [](const auto& info) {
+                           return info.param == Where::here ? "here" : "through_a_server";
+                         });
+
+TEST_P(OnceTest, RunsOnceAndReplaysTheResult) {
   const RunResult first = run("job", returning(Effects().result("42")));
   ASSERT_TRUE(first.has_value());
   EXPECT_FALSE(first->replayed);
@@ -62,7 +77,7 @@ TEST_F(OnceTest, RunsOnceAndReplaysTheResult) {
   EXPECT_EQ(second->completed, first->completed);
 }
 
-TEST_F(OnceTest, EffectsHappenTogetherWithTheOutcome) {
+TEST_P(OnceTest, EffectsHappenTogetherWithTheOutcome) {
   const auto paid =
       run("job", returning(Effects().result("r").append("ledger", "r").add("sum", 5)));
   ASSERT_TRUE(paid.has_value());
@@ -72,7 +87,7 @@ TEST_F(OnceTest, EffectsHappenTogetherWithTheOutcome) {
   EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("sum").value()->value), 5);
 }
 
-TEST_F(OnceTest, TwoAreNeverAtItAtATime) {
+TEST_P(OnceTest, TwoAreNeverAtItAtATime) {
   Once other = door();
   run("job", [&](Attempt&) -> Result<Effects> {
     const RunResult second = other.run("job", {}, must_not_run);
@@ -82,7 +97,7 @@ TEST_F(OnceTest, TwoAreNeverAtItAtATime) {
   });
 }
 
-TEST_F(OnceTest, AnErrorFreesTheKeyForTheNextAttempt) {
+TEST_P(OnceTest, AnErrorFreesTheKeyForTheNextAttempt) {
   const auto failed = run("job", [](Attempt& attempt) -> Result<Effects> {
     EXPECT_EQ(attempt.number(), 1);
     return attempt.retry_later("the bank is closed");
@@ -98,7 +113,7 @@ TEST_F(OnceTest, AnErrorFreesTheKeyForTheNextAttempt) {
   EXPECT_GT(fence, 0);
 }
 
-TEST_F(OnceTest, GivingUpIsTheOutcome) {
+TEST_P(OnceTest, GivingUpIsTheOutcome) {
   const auto failed = run("job", [](Attempt& attempt) -> Result<Effects> {
     return attempt.give_up("no such account");
   });
@@ -106,13 +121,13 @@ TEST_F(OnceTest, GivingUpIsTheOutcome) {
   EXPECT_EQ(error_of(run("job", must_not_run), Why::failed)->message, "no such account");
 }
 
-TEST_F(OnceTest, AnExceptionFreesTheKeyAndPassesOn) {
+TEST_P(OnceTest, AnExceptionFreesTheKeyAndPassesOn) {
   const Once::Work throwing = [](Attempt&) -> Result<Effects> { throw std::runtime_error("oh"); };
   EXPECT_THROW(run("job", throwing), std::runtime_error);
   EXPECT_TRUE(run("job", returning({})).has_value());
 }
 
-TEST_F(OnceTest, AnotherPayloadIsRefused) {
+TEST_P(OnceTest, AnotherPayloadIsRefused) {
   ASSERT_TRUE(once_.run("job", {.payload = "a"}, returning({})).has_value());
   error_of(once_.run("job", {.payload = "b"}, must_not_run), Why::mismatch);
 }
@@ -122,7 +137,7 @@ void wait_until(const std::function<bool()>& holds) {
   while (!holds()) std::this_thread::yield();
 }
 
-TEST_F(OnceTest, TheLeaseIsKeptWhileTheWorkRuns) {
+TEST_P(OnceTest, TheLeaseIsKeptWhileTheWorkRuns) {
   Once other = door();
   const auto ran = run("job", [&](Attempt& attempt) -> Result<Effects> {
     for (int i = 0; i < 12; ++i) {
@@ -138,7 +153,7 @@ TEST_F(OnceTest, TheLeaseIsKeptWhileTheWorkRuns) {
   EXPECT_EQ(ran->result, "slow");
 }
 
-TEST_F(OnceTest, ALostLeaseIsToldToTheWorkAndItsEffectsAreRefused) {
+TEST_P(OnceTest, ALostLeaseIsToldToTheWorkAndItsEffectsAreRefused) {
   Once other = door();
   const auto late = run("job", [&](Attempt& attempt) -> Result<Effects> {
     EXPECT_TRUE(other.claims().forget("job").value());
@@ -152,7 +167,7 @@ TEST_F(OnceTest, ALostLeaseIsToldToTheWorkAndItsEffectsAreRefused) {
   EXPECT_EQ(run("job", must_not_run)->result, "theirs");
 }
 
-TEST_F(OnceTest, AStoreThatIsDownWhenTheWorkIsDoneIsWaitedFor) {
+TEST_P(OnceTest, AStoreThatIsDownWhenTheWorkIsDoneIsWaitedFor) {
   const auto ran = run("job", [&](Attempt&) -> Result<Effects> {
     meet({Fault::fail_before, Fault::fail_before, Fault::fail_before, Fault::none, Fault::none});
     return Effects().result("r").add("sum", 5);
@@ -161,7 +176,7 @@ TEST_F(OnceTest, AStoreThatIsDownWhenTheWorkIsDoneIsWaitedFor) {
   EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("sum").value()->value), 5);
 }
 
-TEST_F(OnceTest, AStoreThatStaysDownEndsTheRunWithinItsPatience) {
+TEST_P(OnceTest, AStoreThatStaysDownEndsTheRunWithinItsPatience) {
   const Time start = clock_.now();
   const auto ran = run("job", [&](Attempt&) -> Result<Effects> {
     meet(std::vector<Fault>(1'000, Fault::fail_before));
@@ -171,7 +186,7 @@ TEST_F(OnceTest, AStoreThatStaysDownEndsTheRunWithinItsPatience) {
   EXPECT_LT(clock_.now() - start, 3min);
 }
 
-TEST_F(OnceTest, ALostReplyWhenRecordingIsNotASecondOutcome) {
+TEST_P(OnceTest, ALostReplyWhenRecordingIsNotASecondOutcome) {
   const auto ran = run("job", [&](Attempt&) -> Result<Effects> {
     meet({Fault::none, Fault::fail_after});
     return Effects().result("r").add("sum", 5);
@@ -180,14 +195,14 @@ TEST_F(OnceTest, ALostReplyWhenRecordingIsNotASecondOutcome) {
   EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("sum").value()->value), 5);
 }
 
-TEST_F(OnceTest, H16_AResultTooLargeToKeepIsAFailureForGoodAndTheWorkIsNotRepeated) {
+TEST_P(OnceTest, H16_AResultTooLargeToKeepIsAFailureForGoodAndTheWorkIsNotRepeated) {
   const Bytes huge(memory_->limits().value_bytes + 1, 'x');
   error_of(run("job", returning(Effects().result(huge))), Why::failed);
   const auto again = error_of(run("job", must_not_run), Why::failed);
   EXPECT_TRUE(again->message.starts_with("the outcome could not be stored")) << again->message;
 }
 
-TEST_F(OnceTest, ARefusedConditionFreesTheKeyAndNamesThePart) {
+TEST_P(OnceTest, ARefusedConditionFreesTheKeyAndNamesThePart) {
   const documents::Content content{"x", "text/plain"};
   ASSERT_TRUE(once_.documents().put("doc", content, documents::IfAbsent{}));
   const auto refused = run("job", returning(Effects().put("doc", content, documents::IfAbsent{})));
@@ -196,11 +211,11 @@ TEST_F(OnceTest, ARefusedConditionFreesTheKeyAndNamesThePart) {
   EXPECT_TRUE(run("job", returning({})).has_value());
 }
 
-TEST_F(OnceTest, ABadKeyRunsNothing) {
+TEST_P(OnceTest, ABadKeyRunsNothing) {
   EXPECT_EQ(error_of(run("", must_not_run), Why::store)->code, ErrorCode::invalid);
 }
 
-TEST_F(OnceTest, ACommitUnderAnIdIsMadeOnce) {
+TEST_P(OnceTest, ACommitUnderAnIdIsMadeOnce) {
   for (int i = 0; i < 2; ++i) {
     const auto outcome = once_.commit(Effects().add("sum", 5), "c-1");
     ASSERT_TRUE(outcome.has_value());

@@ -37,21 +37,17 @@ NotRun fenced() {
 
 }  // namespace
 
-Running::Running(BlockingDriver& driver, Store& store, Clock& clock, std::string name_space,
-                 Attempt& attempt, Claimed claimed, const RunOptions& options)
-    : driver_(driver),
-      store_(store),
-      clock_(clock),
-      name_space_(std::move(name_space)),
+Running::Running(Backend& backend, Attempt& attempt, Claimed claimed, Time asked,
+                 const RunOptions& options)
+    : backend_(backend),
       attempt_(attempt),
       claimed_(std::move(claimed)),
       options_(options),
-      key_(claims::claim_key(name_space_, attempt.key())),
-      lease_until_(claimed_.lease_until) {}
+      lease_until_(backend.end_of_lease(asked, options.lease, claimed_.lease_until)) {}
 
 RunResult Running::run(const Once::Work& work) {
   const Duration every = std::max(Duration(1), options_.lease / kRenewalsPerLease);
-  const Periodic keeper(clock_, every, [this] {
+  const Periodic keeper(backend_.clock(), every, [this] {
     renew();
     return false;
   });
@@ -72,13 +68,14 @@ Result<Effects> Running::perform(const Once::Work& work) {
 // A store that is down for a moment costs one renewal, not the lease.
 void Running::renew() {
   if (attempt_.lost()) return;
-  const Duration left = lease_until_.load() - store_.now();
-  const auto renewed = driver_.run(claims::renew(key_, claimed_.ticket, options_.lease),
-                                   std::max(left, Duration(1)));
+  const Time asked = backend_.now();
+  const Duration left = lease_until_.load() - asked;
+  const auto renewed =
+      backend_.renew(attempt_.key(), claimed_.ticket, options_.lease, std::max(left, Duration(1)));
   if (!renewed) {
-    attempt_.lost_ = !may_pass(renewed.error()) || store_.now() >= lease_until_.load();
+    attempt_.lost_ = !may_pass(renewed.error()) || backend_.now() >= lease_until_.load();
   } else if (const auto* still = std::get_if<Renewed>(&*renewed)) {
-    lease_until_ = still->lease_until;
+    lease_until_ = backend_.end_of_lease(asked, options_.lease, still->lease_until);
   } else {
     attempt_.lost_ = true;
   }
@@ -86,7 +83,8 @@ void Running::renew() {
 
 // If this does not reach the store, the lease's end frees the key.
 void Running::release(const std::string& failure, Release how) {
-  (void)driver_.run(claims::release(key_, claimed_.ticket, failure.substr(0, kMaxFailure), how));
+  (void)backend_.claims().release(attempt_.key(), claimed_.ticket, failure.substr(0, kMaxFailure),
+                                  how);
 }
 
 RunResult Running::end(const Error& error) {
@@ -99,7 +97,8 @@ RunResult Running::end(const Error& error) {
 // The work is done: unless its outcome is recorded it will be done again, so a store that is down
 // is waited for. The ticket keeps a commit that is sent again from happening twice.
 RunResult Running::record(const Effects& effects) {
-  const Time until = later(clock_.now(), options_.patience);
+  Clock& clock = backend_.clock();
+  const Time until = later(clock.now(), options_.patience);
   for (Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     const Recorded recorded = record_once(effects);
     if (recorded) return end_recorded(*recorded, effects);
@@ -107,28 +106,26 @@ RunResult Running::record(const Effects& effects) {
       release("the outcome could not be stored: " + recorded.error().message, Release::final);
       return std::unexpected(NotRun{NotRun::Why::failed, recorded.error(), {}, {}});
     }
-    if (clock_.now() >= until) {
+    if (clock.now() >= until) {
       return std::unexpected(NotRun{NotRun::Why::store, recorded.error(), {}, {}});
     }
-    clock_.sleep(pause);
+    clock.sleep(pause);
   }
 }
 
 Running::Recorded Running::record_once(const Effects& effects) {
   if (only_completes(effects)) {
-    const auto settled =
-        driver_.run(claims::complete(key_, claimed_.ticket, effects.result().value_or(Bytes())));
+    const auto settled = backend_.claims().complete(attempt_.key(), claimed_.ticket,
+                                                    effects.result().value_or(Bytes()));
     if (!settled) return std::unexpected(settled.error());
     return as_effects(*settled);
   }
-  return driver_.run(effects::commit({.name_space = name_space_,
-                                      .claim = effects::ClaimPart{attempt_.key(), claimed_.ticket},
-                                      .effects = effects}));
+  return backend_.commit("", effects::ClaimPart{attempt_.key(), claimed_.ticket}, effects);
 }
 
 RunResult Running::end_recorded(const effects::Outcome& outcome, const Effects& effects) {
   if (const auto* made = std::get_if<effects::Made>(&outcome)) {
-    return Ran{effects.result().value_or(Bytes()), false, store_.now(), *made};
+    return Ran{effects.result().value_or(Bytes()), false, backend_.now(), *made};
   }
   const auto& refused = std::get<effects::Refused>(outcome);
   if (refused.part == effects::Refused::Part::claim) return std::unexpected(fenced());

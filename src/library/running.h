@@ -2,14 +2,16 @@
 #pragma once
 
 #include "drivers/periodic.h"
+#include "library/backend.h"
 #include "once/once.h"
 
 namespace once {
 
 class Running {
  public:
-  Running(BlockingDriver& driver, Store& store, Clock& clock, std::string name_space,
-          Attempt& attempt, Claimed claimed, const RunOptions& options);
+  // The claim was asked for at `asked`, by the backend's time.
+  Running(Backend& backend, Attempt& attempt, Claimed claimed, Time asked,
+          const RunOptions& options);
 
   RunResult run(const Once::Work& work);
 
@@ -25,14 +27,10 @@ class Running {
   RunResult end_recorded(const effects::Outcome& outcome, const Effects& effects);
   void release(const std::string& failure, Release how);
 
-  BlockingDriver& driver_;
-  Store& store_;  // For its time, by which the lease ends.
-  Clock& clock_;
-  const std::string name_space_;
+  Backend& backend_;
   Attempt& attempt_;
   const Claimed claimed_;
   const RunOptions& options_;
-  const Key key_;
   std::atomic<Time> lease_until_;
 };
 

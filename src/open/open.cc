@@ -1,8 +1,10 @@
 #include "once/open.h"
 
+#include <cstdlib>
 #include <utility>
 
 #include "once/memory_store.h"
+#include "remote/remote.h"
 #ifdef ONCE_HAS_ROCKSDB
 #include "once/rocksdb_store.h"
 #endif
@@ -51,9 +53,30 @@ Opened open_embedded([[maybe_unused]] const Address& address,
 #endif
 }
 
+bool is_server(std::string_view text) {
+  return text.starts_with("http://") || text.starts_with("https://");
+}
+
+Result<Once> open_server(std::string_view url, std::string name_space, std::string token) {
+  if (!url.starts_with("http://")) {
+    return failure(ErrorCode::unsupported, "a server is asked through http:// only");
+  }
+  if (token.empty()) {
+    const char* set = std::getenv("ONCE_TOKEN");  // NOLINT(concurrency-mt-unsafe): only read.
+    if (set != nullptr) token = set;
+  }
+  Result<std::unique_ptr<Backend>> server = remote::connect(
+      std::string(url), std::move(token), std::move(name_space), system_clock(), system_entropy());
+  if (!server) return std::unexpected(std::move(server.error()));
+  return Once(std::move(*server));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_store(std::string_view text, const OpenOptions& options) {
+  if (is_server(text)) {
+    return failure(ErrorCode::unsupported, "a server is no store; once::open() takes its address");
+  }
   const Address address = parse(text);
   if (address.scheme == "memory") {
     if (address.place.empty() && address.options.empty()) return open_memory();
@@ -82,8 +105,9 @@ Result<void> checkpoint([[maybe_unused]] Store& store,
 #endif
 }
 
-Result<Once> open(std::string_view address, std::string name_space) {
-  Result<std::unique_ptr<Store>> store = open_store(address);
+Result<Once> open(std::string_view address, std::string name_space, const OpenOptions& options) {
+  if (is_server(address)) return open_server(address, std::move(name_space), options.token);
+  Result<std::unique_ptr<Store>> store = open_store(address, options);
   if (!store) return std::unexpected(std::move(store.error()));
   return Once(std::move(*store), std::move(name_space));
 }

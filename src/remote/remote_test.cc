@@ -1,0 +1,463 @@
+// once::open of a server: every primitive there and back, byte for byte; answers that are lost; and
+// what a server cannot do.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "once/memory_store.h"
+#include "once/open.h"
+#include "remote/remote.h"
+#include "testing/in_process_server.h"
+#include "testing/raw_http.h"
+#include "testing/scripted_peer.h"
+#include "testing/server_process.h"
+#include "testing/temp_dir.h"
+
+namespace once {
+namespace {
+
+using namespace std::chrono_literals;
+using Why = NotRun::Why;
+using testing::Conversation;
+using testing::RawHttp;
+using testing::ScriptedPeer;
+
+// Neither JSON nor UTF-8, and texts that JSON would not give back as they were.
+const std::vector<Bytes> kAnyBytes = {
+    "", "r", "\"r\"", "{ \"a\": 1 }", "null", Bytes("\0\xff\xfe\n", 4)};
+
+template <class T>
+ErrorCode code_of(const Result<T>& result) {
+  EXPECT_FALSE(result.has_value());
+  return result ? ErrorCode::corrupt : result.error().code;
+}
+
+class RemoteTest : public ::testing::Test {
+ protected:
+  // Hands the next request to the server, and the answer back.
+  void relay(Conversation& with) {
+    const auto answer = forward(with);
+    if (answer) with.send(answer->head + "\r\n" + answer->body);
+  }
+  std::optional<testing::RawAnswer> forward(Conversation& with) {
+    RawHttp behind(server_.port());
+    behind.send(with.read_request());
+    return behind.receive();
+  }
+
+  // The server does what it is asked, but its first answer is lost.
+  ScriptedPeer::Script losing() {
+    return [this](Conversation& with) { EXPECT_TRUE(forward(with)); };
+  }
+  ScriptedPeer::Script relaying(int requests = 1) {
+    return [this, requests](Conversation& with) {
+      for (int i = 0; i < requests; ++i) relay(with);
+    };
+  }
+
+  static Once opened(const std::string& url) {
+    Result<Once> once = open(url);
+    EXPECT_TRUE(once.has_value());
+    return std::move(*once);
+  }
+
+  std::unique_ptr<MemoryStore> memory_ = open_memory();
+  testing::InProcessServer server_{*memory_};
+  Once once_ = opened(server_.url());
+};
+
+TEST_F(RemoteTest, AnyResultIsReplayedByteForByte) {
+  for (std::size_t i = 0; i < kAnyBytes.size(); ++i) {
+    const std::string key = "job/" + std::to_string(i);
+    for (const bool replayed : {false, true}) {
+      const auto ran = once_.run(
+          key, {}, [&](Attempt&) -> Result<Effects> { return Effects().result(kAnyBytes[i]); });
+      ASSERT_TRUE(ran.has_value()) << ran.error().error.message;
+      EXPECT_EQ(ran->replayed, replayed);
+      EXPECT_EQ(ran->result, kAnyBytes[i]);
+    }
+    EXPECT_EQ(once_.claims().show(key).value()->result, kAnyBytes[i]);
+  }
+}
+
+TEST_F(RemoteTest, ClaimsGoThereAndBack) {
+  Claims& claims = once_.claims();
+  const ClaimRequest request{.owner = "me", .payload = "\xff", .lease = 10s};
+  const auto taken = claims.take("a b/c", request).value();
+  const auto& claimed = std::get<Claimed>(taken);
+  EXPECT_EQ(claimed.attempt, 1);
+  const auto busy = std::get<Busy>(claims.take("a b/c", {.payload = "\xff"}).value());
+  EXPECT_EQ(busy.owner, "me");
+  EXPECT_EQ(busy.lease_until, claimed.lease_until);
+  EXPECT_TRUE(std::holds_alternative<Mismatch>(claims.take("a b/c", {.payload = "\xfe"}).value()));
+  const auto renewed = std::get<Renewed>(claims.renew("a b/c", claimed.ticket, 1min).value());
+  EXPECT_GT(renewed.lease_until, claimed.lease_until);
+  const auto state = claims.show("a b/c").value();
+  EXPECT_EQ(state->kind, ClaimState::Kind::busy);
+  EXPECT_EQ(state->fence, claimed.fence);
+  for (const bool replayed : {false, true}) {
+    const auto settled = claims.complete("a b/c", claimed.ticket, "done").value();
+    EXPECT_EQ(std::get<Settled>(settled).replayed, replayed);
+  }
+  EXPECT_TRUE(
+      std::holds_alternative<Mismatch>(claims.complete("a b/c", claimed.ticket, "x").value()));
+  const auto done = std::get<Done>(claims.take("a b/c", request).value());
+  EXPECT_EQ(done.result, "done");
+  EXPECT_FALSE(done.failed);
+  EXPECT_TRUE(claims.forget("a b/c").value());
+  EXPECT_FALSE(claims.forget("a b/c").value());
+  EXPECT_TRUE(std::holds_alternative<Fenced>(claims.renew("a b/c", claimed.ticket, 1min).value()));
+}
+
+TEST_F(RemoteTest, ClaimsAreListedAndIdsAreSeen) {
+  Claims& claims = once_.claims();
+  const auto taken = std::get<Claimed>(claims.take("b", {}).value());
+  const std::vector<std::string> ids = {"x", "y", "x"};
+  EXPECT_EQ(claims.seen(ids, 1h).value(), (std::vector{true, true, false}));
+  EXPECT_EQ(claims.seen(ids, 1h).value(), (std::vector{false, false, false}));
+  EXPECT_TRUE(claims.seen({}, 1h).value().empty());
+  ASSERT_TRUE(claims.release("b", taken.ticket, "no \xff", Release::final).has_value());
+  const auto failed = claims.list(ClaimState::Kind::failed).value();
+  ASSERT_EQ(failed.claims.size(), 1U);
+  EXPECT_EQ(failed.claims[0].name, "b");
+  EXPECT_EQ(failed.claims[0].state.result, "no \xff");
+  std::size_t listed = 0;
+  std::string cursor;
+  do {
+    auto page = claims.list(std::nullopt, cursor, 1).value();
+    listed += page.claims.size();
+    cursor = page.cursor;
+  } while (!cursor.empty());
+  EXPECT_EQ(listed, 3U);
+}
+
+TEST_F(RemoteTest, LogsGoThereAndBack) {
+  Log& log = once_.log();
+  EXPECT_EQ(log.ends("s").value().next, 1);
+  std::vector<LogEvent> events;
+  for (const Bytes& bytes : kAnyBytes) events.push_back({bytes, Time(1234567890123ms)});
+  const auto count = static_cast<std::int64_t>(events.size());
+  for (const bool replayed : {false, true}) {
+    const auto appended = std::get<Appended>(log.append("s", events, {.batch = "b"}).value());
+    EXPECT_EQ(appended.last, count);
+    EXPECT_EQ(appended.replayed, replayed);
+  }
+  EXPECT_TRUE(std::holds_alternative<OtherBatch>(log.append("s", {{"x"}}, {.batch = "b"}).value()));
+  EXPECT_EQ(std::get<NotNext>(log.append("s", {{"x"}}, {.expect = 3}).value()).next, count + 1);
+  const LogPage page = log.read("s").value();
+  ASSERT_EQ(page.events.size(), kAnyBytes.size());
+  for (std::size_t i = 0; i < kAnyBytes.size(); ++i) {
+    EXPECT_EQ(page.events[i].data, kAnyBytes[i]);
+    EXPECT_EQ(page.events[i].time, Time(1234567890123ms));
+  }
+  EXPECT_EQ(log.trim("s", 3).value().oldest, 3);
+  const LogEnds ends = log.ends("s").value();
+  EXPECT_EQ(ends.oldest, 3);
+  EXPECT_EQ(ends.next, count + 1);
+  EXPECT_EQ(log.trim("s", count + 1).value().oldest, count + 1);
+  EXPECT_EQ(log.ends("s").value().oldest, count + 1);
+  EXPECT_EQ(code_of(log.append("s", {})), ErrorCode::invalid);
+}
+
+TEST_F(RemoteTest, DocumentsGoThereAndBack) {
+  using namespace documents;
+  Documents& documents = once_.documents();
+  EXPECT_EQ(documents.get("d").value(), std::nullopt);
+  const Content first{Bytes("\0\xff", 2), "image/png"};
+  const auto put = std::get<Updated>(documents.put("d", first, IfAbsent{}, {.id = "p"}).value());
+  EXPECT_EQ(put.document->content, first);
+  EXPECT_EQ(documents.get("d").value(), put.document);
+  const auto again = std::get<Updated>(documents.put("d", first, IfAbsent{}, {.id = "p"}).value());
+  EXPECT_TRUE(again.replayed);
+  EXPECT_EQ(again.document, put.document);
+  const auto other = documents.put("d", {"x"}, IfAbsent{}, {.id = "p"}).value();
+  EXPECT_TRUE(std::holds_alternative<documents::Mismatch>(other));
+  const auto refused = documents.put("d", {"x"}, IfAbsent{}).value();
+  EXPECT_EQ(std::get<PreconditionFailed>(refused).etag, put.document->etag);
+  const auto stale = documents.remove("d", "0123456789abcdef").value();
+  EXPECT_EQ(std::get<PreconditionFailed>(stale).etag, put.document->etag);
+  const auto removed = std::get<Updated>(documents.remove("d", put.document->etag).value());
+  EXPECT_EQ(removed.document, std::nullopt);
+  EXPECT_EQ(documents.get("d").value(), std::nullopt);
+}
+
+TEST_F(RemoteTest, AnUpdateIsAppliedToWhatStandsThereAlthoughAnotherWasFaster) {
+  using namespace documents;
+  Once other = opened(server_.url());
+  int tries = 0;
+  const Modify append = [&](const std::optional<Content>& standing) -> Result<Modified> {
+    if (++tries == 1) {
+      EXPECT_TRUE(other.documents().put("d", {"theirs", "a/b"}, IfAbsent{}));
+    }
+    Content content = standing.value_or(Content{"", "a/b"});
+    content.bytes += " ours";
+    return content;
+  };
+  const auto updated = std::get<Updated>(once_.documents().update("d", {append}).value());
+  EXPECT_EQ(updated.conflicts, 1);
+  EXPECT_EQ(updated.document->content.bytes, "theirs ours");
+  EXPECT_EQ(once_.documents().get("d").value(), updated.document);
+  const Modify clear = [](const auto&) -> Result<Modified> { return Clear{}; };
+  const auto stale = once_.documents().update_if("d", "0123456789abcdef", {clear}).value();
+  EXPECT_EQ(std::get<PreconditionFailed>(stale).etag, updated.document->etag);
+  EXPECT_TRUE(once_.documents().update_if("d", updated.document->etag, {clear}).has_value());
+  EXPECT_TRUE(std::holds_alternative<NotFound>(once_.documents().update("d", {clear}).value()));
+}
+
+TEST_F(RemoteTest, TalliesOfEveryKindGoThereAndBack) {
+  Tallies& tallies = once_.tallies();
+  const auto merge = [&](std::string_view name, const TallyShape& shape, TallyInput input) {
+    const auto outcome = tallies.merge(name, {.shape = shape, .input = std::move(input)});
+    EXPECT_TRUE(outcome && std::holds_alternative<Tallied>(*outcome)) << name;
+  };
+  const auto value = [&](std::string_view name) { return tallies.read(name).value()->value; };
+  merge("sum", {.kind = TallyKind::sum}, -5);
+  merge("real", {.kind = TallyKind::real}, 0.1);
+  merge("count", {.kind = TallyKind::count}, 2);
+  merge("max", {.kind = TallyKind::max}, 7);
+  merge("min", {.kind = TallyKind::min}, -7);
+  const std::vector<CountedItem> items = {{"a", 1}, {"\xff", 3}};
+  merge("distinct", {.kind = TallyKind::distinct}, items);
+  merge("top", {.kind = TallyKind::top, .window = TallyWindow::day}, items);
+  merge("bloom", {.kind = TallyKind::bloom}, items);
+  EXPECT_EQ(std::get<std::int64_t>(value("sum")), -5);
+  EXPECT_EQ(std::get<double>(value("real")), 0.1);
+  EXPECT_EQ(std::get<std::int64_t>(value("count")), 2);
+  EXPECT_EQ(std::get<std::int64_t>(value("max")), 7);
+  EXPECT_EQ(std::get<std::int64_t>(value("min")), -7);
+  EXPECT_EQ(std::get<std::int64_t>(value("distinct")), 2);
+  const std::vector<HeavyItem> heavy = {{"\xff", 3, 0}, {"a", 1, 0}};
+  EXPECT_EQ(std::get<std::vector<HeavyItem>>(value("top")), heavy);
+  EXPECT_TRUE(std::get<BloomAnswer>(value("bloom")).may_contain("\xff"));
+  EXPECT_FALSE(std::get<BloomAnswer>(value("bloom")).may_contain("b"));
+  EXPECT_EQ(tallies.read("nothing").value().has_value(), false);
+  const std::vector<std::string> names = {"sum", "nothing", "top"};
+  const auto all = tallies.read_all(names).value();
+  EXPECT_EQ(std::get<std::int64_t>(all[0]->value), -5);
+  EXPECT_FALSE(all[1].has_value());
+  EXPECT_EQ(all[2]->window, TallyWindow::day);
+}
+
+TEST_F(RemoteTest, AMergeUnderAnIdCountsOnceAndAnotherKindIsToldWhatItIs) {
+  Tallies& tallies = once_.tallies();
+  for (const bool replayed : {false, true}) {
+    const auto outcome = tallies.merge("t", {.input = 5, .id = "m"}).value();
+    EXPECT_EQ(std::get<Tallied>(outcome).replayed, replayed);
+    EXPECT_EQ(std::get<std::int64_t>(*std::get<Tallied>(outcome).value), 5);
+  }
+  const auto mismatch = tallies.merge("t", {.input = 6, .id = "m"}).value();
+  EXPECT_TRUE(std::holds_alternative<TallyMismatch>(mismatch));
+  const auto other = tallies.merge("t", {.shape = {.kind = TallyKind::max}, .input = 6}).value();
+  EXPECT_EQ(std::get<OtherTally>(other).kind, "sum");
+  EXPECT_EQ(code_of(tallies.merge("t", {.input = std::numeric_limits<std::int64_t>::max()})),
+            ErrorCode::invalid);
+}
+
+TEST_F(RemoteTest, ACommitTellsWhichPartRefusedIt) {
+  using effects::Refused;
+  using Part = Refused::Part;
+  const documents::Content content{Bytes("\xff", 1), "a/b"};
+  const Effects effects =
+      Effects().append("s", "e").put("d", content, documents::IfAbsent{}).add("t", 5);
+  const auto made = std::get<effects::Made>(once_.commit(effects).value());
+  EXPECT_EQ(made.appended.at(0).first, 1);
+  EXPECT_EQ(once_.documents().get("d").value()->content, content);
+  EXPECT_EQ(made.etags.at(0), once_.documents().get("d").value()->etag);
+  const auto document = std::get<Refused>(once_.commit(effects).value());
+  EXPECT_EQ(document.part, Part::document);
+  EXPECT_EQ(std::get<documents::PreconditionFailed>(document.why).etag, made.etags.at(0));
+  const auto tally = std::get<Refused>(
+      once_.commit(Effects().add("u", 1).merge("t", {.shape = {.kind = TallyKind::max}})).value());
+  EXPECT_EQ(tally.part, Part::tally);
+  EXPECT_EQ(tally.index, 1U);
+  EXPECT_EQ(std::get<OtherTally>(tally.why).kind, "sum");
+  ASSERT_TRUE(once_.commit(Effects().add("u", 1), "c").has_value());
+  EXPECT_EQ(std::get<Refused>(once_.commit(Effects().add("u", 2), "c").value()).part, Part::id);
+  EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("u").value()->value), 1);
+}
+
+TEST_F(RemoteTest, H11_ATicketWhoseAnswerWasLostIsHadByAskingAgain) {
+  ScriptedPeer between({losing(), relaying()});
+  Once far = opened(between.url());
+  const auto claimed = std::get<Claimed>(far.claims().take("job", {}).value());
+  EXPECT_EQ(claimed.attempt, 1);
+  EXPECT_TRUE(
+      std::holds_alternative<Settled>(once_.claims().complete("job", claimed.ticket, "r").value()));
+}
+
+TEST_F(RemoteTest, H12_ARunWhoseRecordingLostItsAnswerHasHappenedOnce) {
+  ScriptedPeer between({[this](Conversation& with) {
+                          relay(with);
+                          EXPECT_TRUE(forward(with));
+                        },
+                        relaying()});
+  Once far = opened(between.url());
+  const auto ran = far.run("job", {}, [](Attempt&) -> Result<Effects> {
+    return Effects().result("r").append("s", "e").add("t", 5);
+  });
+  ASSERT_TRUE(ran.has_value()) << ran.error().error.message;
+  EXPECT_FALSE(ran->replayed);
+  EXPECT_EQ(ran->made.appended.at(0).first, 1);
+  EXPECT_EQ(once_.log().read("s").value().events.size(), 1U);
+  EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("t").value()->value), 5);
+}
+
+TEST_F(RemoteTest, H23_WhateverLostItsAnswerHappensOnce) {
+  const auto twice = [this](const std::function<void(Once&)>& act) {
+    ScriptedPeer between({losing(), relaying()});
+    Once far = opened(between.url());
+    act(far);
+    EXPECT_EQ(between.connections(), 2);
+  };
+  twice([](Once& far) {
+    EXPECT_FALSE(std::get<effects::Made>(far.commit(Effects().add("t", 5)).value()).replayed);
+  });
+  twice([](Once& far) {
+    EXPECT_EQ(std::get<Appended>(far.log().append("s", {{"e"}}).value()).last, 1);
+  });
+  twice([](Once& far) {
+    const auto put = far.documents().put("d", {"x"}, documents::IfAbsent{}).value();
+    EXPECT_TRUE(std::get<documents::Updated>(put).document.has_value());
+  });
+  twice([](Once& far) {
+    EXPECT_TRUE(far.tallies().merge("m", {.shape = {.kind = TallyKind::max}, .input = 1}));
+  });
+  twice([](Once& far) {
+    const std::vector<std::string> ids = {"x"};
+    EXPECT_EQ(far.claims().seen(ids, 1h).value(), std::vector{true});
+  });
+  EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("t").value()->value), 5);
+  EXPECT_EQ(once_.log().ends("s").value().next, 2);
+}
+
+TEST_F(RemoteTest, AMergeWithoutAnIdIsNotSentAgain) {
+  ScriptedPeer between({losing(), relaying()});
+  Once far = opened(between.url());
+  EXPECT_EQ(code_of(far.tallies().merge("t", {.input = 5})), ErrorCode::unknown);
+  between.end();
+  EXPECT_EQ(between.connections(), 1);
+  EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("t").value()->value), 5);
+}
+
+TEST_F(RemoteTest, WhatAServerCannotDoIsRefusedBeforeAnythingIsSent) {
+  ScriptedPeer deaf({[](Conversation&) {}});
+  Once far = opened(deaf.url());
+  EXPECT_EQ(code_of(far.log().heal("s")), ErrorCode::unsupported);
+  EXPECT_EQ(code_of(far.tallies().merge("t", {.shape = {.kind = TallyKind::own}})),
+            ErrorCode::unsupported);
+  EXPECT_EQ(code_of(far.tallies().merge("t", {.input = 1, .id = "i", .id_ttl = 1h})),
+            ErrorCode::unsupported);
+  EXPECT_EQ(code_of(far.documents().put("d", {"x"}, documents::IfAbsent{}, {"i", 1h})),
+            ErrorCode::unsupported);
+  const documents::Modify keep = [](const auto&) -> Result<documents::Modified> { return Keep{}; };
+  EXPECT_EQ(code_of(far.documents().update("d", {keep, {"i"}})), ErrorCode::unsupported);
+  EXPECT_EQ(code_of(far.store().get(claims::claim_key("default", "a"))), ErrorCode::unsupported);
+  EXPECT_EQ(code_of(far.store().sweep(1)), ErrorCode::unsupported);
+  EXPECT_EQ(code_of(far.claims().take("", {})), ErrorCode::invalid);
+  EXPECT_EQ(code_of(far.tallies().merge("t", {.input = 0.5})), ErrorCode::invalid);
+  EXPECT_EQ(deaf.connections(), 0);
+}
+
+TEST_F(RemoteTest, AServerThatIsNotThereIsUnavailableAndNothingRuns) {
+  Once far = opened("http://127.0.0.1:1");
+  const auto ran = far.run("job", {}, [](Attempt&) -> Result<Effects> {
+    ADD_FAILURE() << "it ran";
+    return Effects();
+  });
+  ASSERT_FALSE(ran.has_value());
+  EXPECT_EQ(ran.error().why, Why::store);
+  EXPECT_EQ(ran.error().error.code, ErrorCode::unavailable);
+  far.claims().set_if_store_down(IfStoreDown::proceed);
+  EXPECT_TRUE(std::holds_alternative<Unguarded>(far.claims().take("job", {}).value()));
+}
+
+TEST_F(RemoteTest, ProblemsAreTheErrorsOfAStore) {
+  const auto answered = [](std::string_view status, std::string_view body) {
+    ScriptedPeer peer({[=](Conversation& with) {
+      with.read_request();
+      with.answer(status, body);
+    }});
+    return code_of(opened(peer.url()).tallies().merge("t", {.input = 5}));
+  };
+  EXPECT_EQ(answered("401 X", R"({"code":"unauthorized"})"), ErrorCode::denied);
+  EXPECT_EQ(answered("413 X", R"({"code":"too_large"})"), ErrorCode::too_large);
+  EXPECT_EQ(answered("501 X", R"({"code":"unsupported"})"), ErrorCode::unsupported);
+  EXPECT_EQ(answered("503 X", R"({"code":"overloaded"})"), ErrorCode::unavailable);
+  EXPECT_EQ(answered("500 X", R"({"code":"corrupt"})"), ErrorCode::corrupt);
+  EXPECT_EQ(answered("500 X", R"({"code":"unknown"})"), ErrorCode::unknown);
+  EXPECT_EQ(answered("502 X", "<html>"), ErrorCode::unknown);
+  EXPECT_EQ(answered("404 X", "<html>"), ErrorCode::invalid);
+  EXPECT_EQ(answered("200 X", "<html>"), ErrorCode::unknown);
+}
+
+TEST_F(RemoteTest, TheTokenGoesToTheServerAndIntoNoMessage) {
+  std::string request;
+  ScriptedPeer peer({[&](Conversation& with) {
+    request = with.read_request();
+    with.answer("401 X", R"({"code":"unauthorized","detail":"no"})");
+  }});
+  Result<Once> once = open(peer.url(), "default", {.token = "secret"});
+  ASSERT_TRUE(once.has_value());
+  const auto shown = once->claims().show("a");
+  peer.end();
+  EXPECT_EQ(code_of(shown), ErrorCode::denied);
+  EXPECT_EQ(shown.error().message.find("secret"), std::string::npos);
+  EXPECT_NE(request.find("Authorization: Bearer secret\r\n"), std::string::npos);
+}
+
+TEST_F(RemoteTest, WhatIsNoServersAddressIsSaidSo) {
+  for (const auto* address : {"http://", "http://user:word@host", "http://host/path"}) {
+    EXPECT_EQ(code_of(open(address)), ErrorCode::invalid) << address;
+  }
+  EXPECT_EQ(code_of(open("https://host")), ErrorCode::unsupported);
+  EXPECT_EQ(code_of(open_store("http://host")), ErrorCode::unsupported);
+}
+
+#ifdef ONCE_HAS_ROCKSDB
+TEST_F(RemoteTest, AServerThatIsKilledWhileTheWorkRunsIsWaitedFor) {
+  const testing::TempDir dir;
+  testing::ServerProcess server(dir.path() / "state");
+  Once far = opened(server.url());
+  const auto ran = far.run("job", {}, [&](Attempt&) -> Result<Effects> {
+    server.kill();
+    server.start(server.port());
+    return Effects().result("r").append("s", "e");
+  });
+  ASSERT_TRUE(ran.has_value()) << ran.error().error.message;
+  EXPECT_EQ(far.log().ends("s").value().next, 2);
+}
+
+TEST_F(RemoteTest, WhatRanThroughAServerIsReplayedByALocalOpenAndTheOtherWayRound) {
+  const testing::TempDir dir;
+  const std::string state = dir.path() / "state";
+  const auto run = [&](Once& once, const std::string& prefix, bool replayed) {
+    for (std::size_t i = 0; i < kAnyBytes.size(); ++i) {
+      const auto ran =
+          once.run(prefix + std::to_string(i), {.payload = "p"}, [&](Attempt&) -> Result<Effects> {
+            return Effects().result(kAnyBytes[i]).append("s", kAnyBytes[i]);
+          });
+      ASSERT_TRUE(ran.has_value()) << ran.error().error.message;
+      EXPECT_EQ(ran->replayed, replayed);
+      EXPECT_EQ(ran->result, kAnyBytes[i]);
+    }
+  };
+  const auto count = static_cast<std::int64_t>(kAnyBytes.size());
+  {
+    Once here = opened(state);
+    run(here, "here", false);
+  }
+  {
+    testing::ServerProcess server(state);
+    Once far = opened(server.url());
+    run(far, "here", true);
+    run(far, "far", false);
+    EXPECT_EQ(server.terminate(), 0);
+  }
+  Once here = opened(state);
+  run(here, "far", true);
+  EXPECT_EQ(here.log().ends("s").value().next, 2 * count + 1);
+}
+#endif
+
+}  // namespace
+}  // namespace once

@@ -1,0 +1,45 @@
+// A server in this process, on a store that a test holds in its hands.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "once/batching_driver.h"
+#include "server/responder.h"
+#include "server/server.h"
+
+namespace once::testing {
+
+class InProcessServer {
+ public:
+  explicit InProcessServer(Store& store) : driver_(std::make_unique<BatchingDriver>(store)) {
+    const Result<std::string> url = server_.listen("127.0.0.1:0");
+    if (!url) std::abort();
+    url_ = *url;
+  }
+  ~InProcessServer() {
+    server_.stop();
+    hub_.stop();
+    driver_.reset();
+  }
+  InProcessServer(const InProcessServer&) = delete;
+  InProcessServer& operator=(const InProcessServer&) = delete;
+
+  const std::string& url() const { return url_; }
+  std::uint16_t port() const {
+    return static_cast<std::uint16_t>(std::stoi(url_.substr(url_.rfind(':') + 1)));
+  }
+
+ private:
+  api::Service service_;
+  server::Journal journal_{{}};
+  server::Observer observer_{service_.metrics(), journal_};
+  std::unique_ptr<BatchingDriver> driver_;
+  server::FollowHub hub_{*driver_, system_clock()};
+  server::Responder responder_{service_, *driver_, hub_, observer_};
+  server::Server server_{{.threads = 2}, responder_};
+  std::string url_;
+};
+
+}  // namespace once::testing
