@@ -49,11 +49,16 @@ function(once_library name)
   once_install_component(${name})
 endfunction()
 
-# once_test(NAME [LIBRARIES ...] SOURCES ...): one program; each case is a test of ctest.
+# once_test(NAME [WHOLE] [LIBRARIES ...] SOURCES ...): one program; each case is a test of ctest. WHOLE:
+# all its cases are one test, in one process, because they share what is slow to start.
 function(once_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "WHOLE" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE once_flags once::core ${arg_LIBRARIES} GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
+  if(arg_WHOLE)
+    add_test(NAME ${name} COMMAND ${name})
+  else()
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
+  endif()
 endfunction()

@@ -1,0 +1,2 @@
+find_dependency(CURL)
+find_dependency(OpenSSL)

@@ -1,0 +1,120 @@
+#include "aws/client.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace once::aws {
+namespace {
+
+bool visible(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c > ' ' && c < 127; });
+}
+
+// The Host header for an endpoint, which is a scheme, a host and perhaps a port.
+std::optional<std::string> host_of(std::string_view endpoint) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!endpoint.starts_with(scheme)) continue;
+    std::string host(endpoint.substr(scheme.size()));
+    if (host.empty() || !visible(host) || host.find_first_of("/?#@\\") != std::string::npos) break;
+    return host;
+  }
+  return std::nullopt;
+}
+
+// A line break in a header would be another header.
+bool sendable(const Request& request) {
+  const auto printable = [](std::string_view text) {
+    return std::ranges::none_of(text, [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
+  };
+  return !request.method.empty() && visible(request.method) && request.path.starts_with('/') &&
+         visible(request.path) && visible(request.query) &&
+         std::ranges::all_of(request.headers, [&](const Header& header) {
+           return !header.name.empty() && visible(header.name) && printable(header.value);
+         });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Client>> Client::open(ClientOptions options) {
+  while (options.endpoint.ends_with('/')) options.endpoint.pop_back();
+  std::optional<std::string> host = host_of(options.endpoint);
+  if (!host) {
+    return failure(ErrorCode::invalid,
+                   "an endpoint is http or https://host[:port], not '" + options.endpoint + "'");
+  }
+  if (options.region.empty() || options.service.empty() || options.credentials == nullptr) {
+    return failure(ErrorCode::invalid, "a client needs a region, a service and credentials");
+  }
+  if (options.connections < 1 || options.connections > 1'000) {
+    return failure(ErrorCode::invalid, "a client has 1 to 1000 connections");
+  }
+  if (options.connect_timeout <= Duration(0)) {
+    return failure(ErrorCode::invalid, "a connect timeout is at least 1 ms");
+  }
+  TransferOptions transfers{.connect_timeout = options.connect_timeout,
+                            .connections = options.connections,
+                            .response_limit = options.response_limit,
+                            .ca_file = options.ca_file,
+                            .may_use_proxy = options.endpoint.starts_with("https:")};
+  return std::unique_ptr<Client>(
+      new Client(std::move(options), std::move(*host), std::move(transfers)));
+}
+
+Client::Client(ClientOptions options, std::string host, TransferOptions transfers)
+    : options_(std::move(options)),
+      host_(std::move(host)),
+      scope_{options_.region, options_.service},
+      transfers_(std::move(transfers), *options_.clock) {}
+
+Result<Response> Client::send(const Request& request, Deadline deadline) {
+  return std::move(send(std::span(&request, 1), deadline).front());
+}
+
+std::vector<Result<Response>> Client::send(std::span<const Request> requests, Deadline deadline) {
+  std::vector<Result<Response>> answers(
+      requests.size(), failure(ErrorCode::invalid, "a request that is no HTTP: not sent"));
+  const Result<Keys> keys = options_.credentials->keys(deadline);
+  std::vector<Transfer> transfers;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!sendable(requests[i])) continue;
+    if (!keys) {
+      answers[i] = std::unexpected(keys.error());
+      continue;
+    }
+    transfers.push_back(signed_transfer(requests[i], *keys));
+    places.push_back(i);
+  }
+  transfers_.perform(transfers, deadline);
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    learn_time(transfers[i]);
+    answers[places[i]] = std::move(transfers[i].answer);
+  }
+  return answers;
+}
+
+Transfer Client::signed_transfer(const Request& request, const Keys& keys) const {
+  const Time now = options_.clock->now() + clock_offset();
+  Transfer transfer{.method = request.method,
+                    .url = options_.endpoint + request.path,
+                    .headers = request.headers,
+                    .body = request.body};
+  if (!request.query.empty()) transfer.url.append("?").append(request.query);
+  transfer.headers.push_back({"Host", host_});
+  for (Header& header : sign(request, host_, keys, scope_, now)) {
+    transfer.headers.push_back(std::move(header));
+  }
+  return transfer;
+}
+
+void Client::learn_time(const Transfer& transfer) {
+  if (!transfer.answer) return;
+  const std::string_view date = header_of(transfer.answer->headers, "Date");
+  if (date.empty()) return;
+  if (const std::optional<Time> server = parse_date(date)) {
+    server_clock_.learn(*server, transfer.asked, transfer.answered);
+  }
+}
+
+}  // namespace once::aws

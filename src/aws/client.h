@@ -1,0 +1,61 @@
+// A client of one of Amazon's services, or of what speaks like it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "aws/credentials.h"
+#include "aws/message.h"
+#include "aws/server_clock.h"
+#include "aws/signer.h"
+#include "aws/transfers.h"
+#include "once/error.h"
+#include "once/time.h"
+
+namespace once::aws {
+
+struct ClientOptions {
+  std::string endpoint;  // http or https://host[:port], and no more.
+  std::string region;
+  std::string service;
+  std::shared_ptr<Credentials> credentials;
+  Duration connect_timeout = Duration(3'000);
+  std::size_t connections = 50;             // At most; 1 to 1,000.
+  std::size_t response_limit = 64U << 20U;  // In bytes, of a body.
+  std::string ca_file;                      // Instead of the system's certificates.
+  Clock* clock = &system_clock();           // Must outlive the client.
+};
+
+// Safe to share between threads; nobody may be in send() when it is destroyed. Certificates are
+// always verified. An http endpoint is reached directly, an https one as https_proxy says.
+class Client {
+ public:
+  // Invalid if an option is; nothing is sent yet.
+  static Result<std::unique_ptr<Client>> open(ClientOptions options);
+
+  // One attempt each, all at once, each answered by the deadline. Whatever the service answers is a
+  // Response, also a refusal. Errors: unavailable if it was certainly not sent (no connection, no
+  // keys), unknown if it was sent and the reply was lost; invalid for what is no HTTP.
+  std::vector<Result<Response>> send(std::span<const Request> requests, Deadline deadline);
+  Result<Response> send(const Request& request, Deadline deadline);
+
+  // The server's time minus ours, for signing and for a store's now(); zero before any answer.
+  Duration clock_offset() const { return server_clock_.offset(); }
+
+ private:
+  Client(ClientOptions options, std::string host, TransferOptions transfers);
+
+  Transfer signed_transfer(const Request& request, const Keys& keys) const;
+  void learn_time(const Transfer& transfer);
+
+  const ClientOptions options_;
+  const std::string host_;
+  const Scope scope_;
+  ServerClock server_clock_;
+  Transfers transfers_;
+};
+
+}  // namespace once::aws

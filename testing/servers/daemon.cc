@@ -1,0 +1,131 @@
+#include "testing/servers/daemon.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+namespace once::testing {
+namespace {
+
+class Socket {
+ public:
+  Socket() : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    if (descriptor_ < 0) std::abort();
+  }
+  ~Socket() { ::close(descriptor_); }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  int get() const { return descriptor_; }
+
+ private:
+  const int descriptor_;
+};
+
+sockaddr_in loopback(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  return address;
+}
+
+// Between fork and exec, in a copy of a program with threads: only what is safe in a signal
+// handler.
+[[noreturn]] void become(char* const* argv, const char* directory, int log, pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  if (::getppid() != parent || ::chdir(directory) != 0 || nothing < 0) ::_exit(127);
+  ::dup2(nothing, STDIN_FILENO);
+  ::dup2(log, STDOUT_FILENO);
+  ::dup2(log, STDERR_FILENO);
+  ::execvp(argv[0], argv);
+  ::_exit(127);
+}
+
+}  // namespace
+
+std::uint16_t free_port() {
+  const Socket socket;
+  sockaddr_in address = loopback(0);
+  socklen_t length = sizeof(address);
+  auto* const name = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(socket.get(), name, length) != 0 || ::getsockname(socket.get(), name, &length) != 0) {
+    std::abort();
+  }
+  return ntohs(address.sin_port);
+}
+
+bool answers_http(std::uint16_t port) {
+  const Socket socket;
+  const timeval patience{.tv_sec = 2, .tv_usec = 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  const sockaddr_in address = loopback(port);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    return false;
+  }
+  constexpr std::string_view kRequest =
+      "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  if (::send(socket.get(), kRequest.data(), kRequest.size(), MSG_NOSIGNAL) < 0) return false;
+  std::array<char, 5> answer{};
+  return ::recv(socket.get(), answer.data(), answer.size(), MSG_WAITALL) == 5 &&
+         std::string_view(answer.data(), 5) == "HTTP/";
+}
+
+std::filesystem::path servers_directory() {
+  const auto of = [](const char* name) -> std::string {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? "" : value;
+  };
+  if (const std::string own = of("ONCE_TEST_SERVERS"); !own.empty()) return own;
+  const std::string cache = of("XDG_CACHE_HOME");
+  return std::filesystem::path(cache.empty() ? of("HOME") + "/.cache" : cache) /
+         "once-test-servers";
+}
+
+Daemon::Daemon(const std::string& program, const std::vector<std::string>& arguments,
+               std::filesystem::path directory)
+    : directory_(std::move(directory)) {
+  std::vector<std::string> words = {program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const int log =
+      ::open((directory_ / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const pid_t parent = ::getpid();
+  pid_ = log < 0 ? -1 : ::fork();
+  if (pid_ == 0) become(argv.data(), directory_.c_str(), log, parent);
+  if (pid_ < 0) std::abort();
+  ::close(log);
+}
+
+bool Daemon::alive() {
+  if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = 0;
+  return pid_ > 0;
+}
+
+void Daemon::kill() {
+  if (!alive()) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = 0;
+}
+
+std::string Daemon::log() const {
+  std::ifstream file(directory_ / "log");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace once::testing

@@ -1,0 +1,45 @@
+// A real server in a process of its own, on loopback, that does not outlive the test.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace once::testing {
+
+// A loopback port that is free now. Nobody keeps it free: try another if it is taken meanwhile.
+std::uint16_t free_port();
+
+// Whether something answers HTTP on that port.
+bool answers_http(std::uint16_t port);
+
+// The directory into which scripts/install-servers puts servers.
+std::filesystem::path servers_directory();
+
+class Daemon {
+ public:
+  // Runs `program` (found by PATH) in `directory`, with what it prints in `directory`/log. It is
+  // killed when the thread that started it ends, however that ends.
+  Daemon(const std::string& program, const std::vector<std::string>& arguments,
+         std::filesystem::path directory);
+  ~Daemon() { kill(); }
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  pid_t pid() const { return pid_; }
+  bool alive();
+  void kill();  // -9, and waits for its end.
+
+  // What it printed, for a message about it.
+  std::string log() const;
+
+ private:
+  const std::filesystem::path directory_;
+  pid_t pid_ = 0;
+};
+
+}  // namespace once::testing
