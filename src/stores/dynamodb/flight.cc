@@ -57,12 +57,10 @@ Flight::Flight(const std::string& table, Transaction writes, Entropy& entropy)
     : table_(table), writes_(writes), entropy_(entropy), forms_(writes.size()) {
   if (writes_.size() > 1 && bytes_of(writes_) > kMaxTransactionBytes) {
     decide(failure(ErrorCode::too_large, "the writes of one commit take more than 4 MiB"));
-    return;
   }
-  // What cannot be asked for is found before anything is sent.
   for (const Write& write : writes_) {
     const Result<Json> key = key_attributes(write.key);
-    if (!key) return decide(std::unexpected(key.error()));
+    if (!key) decide(std::unexpected(key.error()));
   }
 }
 

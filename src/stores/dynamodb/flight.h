@@ -1,9 +1,9 @@
 // One commit on its way to DynamoDB: the request that is to be sent next, and what its reply makes
 // of it. Sends nothing itself.
 //
-// A commit of one write is sent once: lost replies are for whoever can read back (retrying_store.h).
-// A transaction carries a token, so the same bytes may be sent again while its outcome is unknown
-// (H9).
+// A commit of one write is sent once: lost replies are for whoever can read back
+// (retrying_store.h). A transaction carries a token, so the same bytes may be sent again while its
+// outcome is unknown (H9).
 #pragma once
 
 #include <optional>

@@ -1,6 +1,7 @@
 // The way to DynamoDB, counted.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,6 @@ class Transport {
 // `call` is DynamoDB's name of the operation.
 aws::Request request_of(const char* call, const Json& body);
 
-Result<std::unique_ptr<Transport>> connect(const DynamoDbOptions& options, Clock& clock);
+Result<std::unique_ptr<Transport>> connect(const DynamoDbOptions& options);
 
 }  // namespace once::dynamodb
