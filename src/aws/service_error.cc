@@ -1,0 +1,162 @@
+#include "aws/service_error.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace once::aws {
+namespace {
+
+using namespace std::string_view_literals;
+using nlohmann::json;
+
+// Nothing was done, because there was too much to do, or because others were at it.
+constexpr std::array kNotNow = {"ProvisionedThroughputExceeded"sv,
+                                "Throttling"sv,
+                                "ThrottledException"sv,
+                                "RequestThrottled"sv,
+                                "RequestThrottledException"sv,
+                                "RequestLimitExceeded"sv,
+                                "LimitExceeded"sv,
+                                "TooManyRequests"sv,
+                                "SlowDown"sv,
+                                "BandwidthLimitExceeded"sv,
+                                "OverLimit"sv,
+                                "PriorRequestNotComplete"sv,
+                                "TransactionConflict"sv,
+                                "TransactionCanceled"sv,
+                                "ReplicatedWriteConflict"sv,
+                                "OperationAborted"sv,
+                                "ConditionalRequestConflict"sv,
+                                "ConcurrentModification"sv,
+                                "RequestTimeout"sv};
+
+constexpr std::array kDenied = {"AccessDenied"sv,          "UnrecognizedClient"sv,
+                                "InvalidSignature"sv,      "SignatureDoesNotMatch"sv,
+                                "InvalidAccessKeyId"sv,    "InvalidClientTokenId"sv,
+                                "MissingAuthentication"sv, "MissingAuthenticationToken"sv,
+                                "IncompleteSignature"sv,   "ExpiredToken"sv,
+                                "InvalidToken"sv,          "TokenRefreshRequired"sv,
+                                "NotAuthorized"sv,         "OptInRequired"sv,
+                                "RequestTimeTooSkewed"sv,  "RequestExpired"sv,
+                                "RequestInTheFuture"sv};
+
+constexpr std::array kTooLarge = {"EntityTooLarge"sv, "RequestEntityTooLarge"sv,
+                                  "RequestTooLarge"sv, "ItemCollectionSizeLimitExceeded"sv};
+
+constexpr std::array kUnsupported = {"NotImplemented"sv, "UnknownOperation"sv,
+                                     "MethodNotAllowed"sv};
+
+// Still going on, or may have been done.
+constexpr std::array kUnknown = {"TransactionInProgress"sv, "InternalServerError"sv,
+                                 "InternalError"sv, "InternalFailure"sv};
+
+bool in(std::span<const std::string_view> codes, std::string_view code) {
+  return std::ranges::find(codes, code) != codes.end();
+}
+
+// JSON protocols end a code with "Exception", XML ones do not.
+std::string_view stem(std::string_view code) {
+  if (code.ends_with("Exception")) code.remove_suffix("Exception"sv.size());
+  return code;
+}
+
+std::string text_at(const json& object, const char* name) {
+  const auto at = object.find(name);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+// "com.amazonaws.dynamodb.v20120810#ThrottlingException:http://..." in the worst case.
+std::string bare(std::string_view code) {
+  code = code.substr(0, code.find(':'));
+  const std::size_t hash = code.rfind('#');
+  return std::string(hash == std::string_view::npos ? code : code.substr(hash + 1));
+}
+
+std::string element(std::string_view xml, std::string_view name) {
+  const std::string open = std::string("<").append(name).append(">");
+  const std::string close = std::string("</").append(name).append(">");
+  const std::size_t begin = xml.find(open);
+  if (begin == std::string_view::npos) return "";
+  const std::size_t end = xml.find(close, begin);
+  if (end == std::string_view::npos) return "";
+  return std::string(xml.substr(begin + open.size(), end - begin - open.size()));
+}
+
+ErrorCode by_status(int status) {
+  if (status == 401 || status == 403 || status == 407) return ErrorCode::denied;
+  if (status == 408 || status == 409 || status == 429) return ErrorCode::unavailable;
+  if (status == 413) return ErrorCode::too_large;
+  if (status == 405 || status == 501) return ErrorCode::unsupported;
+  // Also from a load balancer in between, which does not know what the service did.
+  if (status >= 500) return ErrorCode::unknown;
+  return ErrorCode::invalid;
+}
+
+ErrorCode code_of(int status, const ServiceError& error) {
+  const std::string_view code = stem(error.code);
+  if (in(kNotNow, code)) return ErrorCode::unavailable;
+  if (in(kDenied, code)) return ErrorCode::denied;
+  if (in(kTooLarge, code)) return ErrorCode::too_large;
+  if (in(kUnsupported, code)) return ErrorCode::unsupported;
+  if (in(kUnknown, code)) return ErrorCode::unknown;
+  // DynamoDB has no code of its own for it.
+  if (code == "Validation" && error.message.find("size") != std::string::npos &&
+      error.message.find("exceeded") != std::string::npos) {
+    return ErrorCode::too_large;
+  }
+  return by_status(status);
+}
+
+// One line of bounded length.
+std::string for_people(std::string_view text) {
+  constexpr std::size_t kLength = 300;
+  std::string line(text.substr(0, kLength));
+  std::ranges::replace_if(line, [](char c) { return c >= '\0' && c < ' '; }, ' ');
+  return line;
+}
+
+}  // namespace
+
+ServiceError service_error(const Response& response) {
+  ServiceError error;
+  const json body = json::parse(response.body, nullptr, /*allow_exceptions=*/false);
+  if (body.is_object()) {
+    error.code = bare(text_at(body, "__type"));
+    error.message = text_at(body, body.contains("message") ? "message" : "Message");
+  } else if (response.body.find("<Error>") != std::string::npos) {
+    error.code = bare(element(response.body, "Code"));
+    error.message = element(response.body, "Message");
+  }
+  if (error.code.empty()) error.code = bare(header_of(response.headers, "x-amzn-ErrorType"));
+  return error;
+}
+
+Error error_of(const Response& response) {
+  const ServiceError error = service_error(response);
+  std::string message = "the service answered ";
+  message.append(std::to_string(response.status));
+  if (!error.code.empty()) message.append(" ").append(for_people(error.code));
+  if (!error.message.empty()) message.append(": ").append(for_people(error.message));
+  return {code_of(response.status, error), std::move(message)};
+}
+
+bool wants_other_time(const ServiceError& error) {
+  const std::string_view code = stem(error.code);
+  if (code == "RequestTimeTooSkewed" || code == "RequestExpired" || code == "RequestInTheFuture") {
+    return true;
+  }
+  return (code == "InvalidSignature" || code == "SignatureDoesNotMatch") &&
+         (error.message.starts_with("Signature expired") ||
+          error.message.starts_with("Signature not yet current"));
+}
+
+bool wants_newer_keys(const ServiceError& error) {
+  const std::string_view code = stem(error.code);
+  return code == "ExpiredToken" || code == "TokenRefreshRequired";
+}
+
+}  // namespace once::aws
