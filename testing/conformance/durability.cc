@@ -41,9 +41,9 @@ TEST_P(DurableStoreConformance, GuardsHoldAcrossReopening) {
 }
 
 TEST_P(DurableStoreConformance, ItemsExpireAcrossReopening) {
-  seed(key("k"), Bytes("v"), soon());
+  const Item item = seed(key("k"), Bytes("v"), soon());
   subject().reopen();
-  wait_out();
+  subject().wait_until(item.expiry);
   EXPECT_EQ(read(key("k")), std::nullopt);
   EXPECT_TRUE(is_committed(commit({fresh(put(key("k"), Bytes("w"), absent()))})));
 }

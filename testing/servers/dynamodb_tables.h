@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
@@ -13,7 +14,11 @@ namespace once::testing {
 // Started when it is first asked for. Its process ends with the thread that asked, which is to be
 // the program's first.
 inline DynamoDbLocal& shared_dynamodb() {
+  // Any keys will do, but some there must be; programs that are started inherit them.
+  static const bool named = ::setenv("AWS_ACCESS_KEY_ID", "AKIDTEST", 1) == 0 &&
+                            ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1) == 0;
   static DynamoDbLocal server;
+  if (!named) throw std::runtime_error("no environment");
   return server;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "aws/message.h"
 #include "once/error.h"
@@ -18,11 +19,12 @@ struct Reply {
   };
   Kind kind = Kind::failed;
   Json body;
-  Error error;
+  Error error{ErrorCode::unavailable, {}};
+  std::string type;  // What DynamoDB calls its refusal; empty if it did not refuse.
 };
 
-// The one place that translates DynamoDB's errors. `unavailable`: throttled, in conflict with a
-// transaction under way; to be sent again. `unknown`: an error of the service in the middle of it.
+// Errors: `unavailable` if throttled, or in conflict with a transaction under way: to be sent
+// again. `unknown` after an error of the service in the middle of it.
 Reply read_reply(const Result<aws::Response>& response);
 
 // A reading has no outcome to be in doubt about: `unknown` becomes `unavailable`.

@@ -26,14 +26,11 @@ Reply ask(Transport& transport, const DynamoDbOptions& options, const char* call
   return read_reply_to_reading(transport.send({&request, 1}, deadline_of(options)).front());
 }
 
-bool is(const Reply& reply, const char* type) {
-  return reply.kind == Reply::Kind::failed && reply.error.message.find(type) != std::string::npos;
-}
-
 // In words that say what to do about it.
-Error explained(Error error, const DynamoDbOptions& options) {
-  std::string table = "table \"" + options.table + "\"";
-  if (error.message.find("ResourceNotFoundException") != std::string::npos) {
+Error explained(const Reply& reply, const DynamoDbOptions& options) {
+  Error error = reply.error;
+  const std::string table = "table \"" + options.table + "\"";
+  if (reply.type == "ResourceNotFoundException") {
     error.message = "there is no " + table +
                     " in DynamoDB here; make it with: once table create dynamodb://" +
                     options.table;
@@ -52,14 +49,14 @@ Result<void> write_format(Transport& transport, const DynamoDbOptions& options) 
                           {{"TableName", options.table},
                            {"Item", std::move(item)},
                            {"ConditionExpression", "attribute_not_exists(pk)"}});
-  if (reply.kind == Reply::Kind::failed) return std::unexpected(explained(reply.error, options));
+  if (reply.kind == Reply::Kind::failed) return std::unexpected(explained(reply, options));
   return {};  // Or somebody else wrote it at the same time.
 }
 
 Result<Json> described(Transport& transport, const DynamoDbOptions& options) {
-  Reply reply = ask(transport, options, "DescribeTable", {{"TableName", options.table}});
-  if (reply.kind == Reply::Kind::done) return std::move(reply.body["Table"]);
-  return std::unexpected(explained(std::move(reply.error), options));
+  const Reply reply = ask(transport, options, "DescribeTable", {{"TableName", options.table}});
+  if (reply.kind == Reply::Kind::done) return reply.body.value("Table", Json::object());
+  return std::unexpected(explained(reply, options));
 }
 
 Result<void> await_active(Transport& transport, const DynamoDbOptions& options) {
@@ -114,7 +111,7 @@ Result<void> check_format(Transport& transport, const DynamoDbOptions& options) 
                           {{"TableName", options.table},
                            {"Key", *key_attributes(format_key())},
                            {"ConsistentRead", true}});
-  if (reply.kind != Reply::Kind::done) return std::unexpected(explained(reply.error, options));
+  if (reply.kind != Reply::Kind::done) return std::unexpected(explained(reply, options));
   if (!reply.body.contains("Item")) return write_format(transport, options);
   const std::optional<std::int64_t> format = number_in(reply.body["Item"]);
   if (format && *format == kFormat) return {};
@@ -126,7 +123,7 @@ Result<void> check_format(Transport& transport, const DynamoDbOptions& options) 
 
 Result<void> create_table(Transport& transport, const DynamoDbOptions& options) {
   const Reply reply = ask(transport, options, "CreateTable", creation_of(options.table));
-  if (reply.kind == Reply::Kind::failed && !is(reply, "ResourceInUseException")) {
+  if (reply.kind == Reply::Kind::failed && reply.type != "ResourceInUseException") {
     return std::unexpected(reply.error);
   }
   if (Result<void> active = await_active(transport, options); !active) return active;
