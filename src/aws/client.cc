@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "aws/service_error.h"
+
 namespace once::aws {
 namespace {
 
@@ -74,24 +76,46 @@ Result<Response> Client::send(const Request& request, Deadline deadline) {
 std::vector<Result<Response>> Client::send(std::span<const Request> requests, Deadline deadline) {
   std::vector<Result<Response>> answers(
       requests.size(), failure(ErrorCode::invalid, "a request that is no HTTP: not sent"));
-  const Result<Keys> keys = options_.credentials->keys(deadline);
-  std::vector<Transfer> transfers;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (!sendable(requests[i])) continue;
-    if (!keys) {
-      answers[i] = std::unexpected(keys.error());
-      continue;
-    }
-    transfers.push_back(signed_transfer(requests[i], *keys));
-    places.push_back(i);
+    if (sendable(requests[i])) places.push_back(i);
+  }
+  places = attempt(requests, places, answers, deadline);
+  if (!places.empty()) attempt(requests, places, answers, deadline);
+  return answers;
+}
+
+std::vector<std::size_t> Client::attempt(std::span<const Request> requests,
+                                         const std::vector<std::size_t>& places,
+                                         std::vector<Result<Response>>& answers,
+                                         Deadline deadline) {
+  const Result<Keys> keys = options_.credentials->keys(deadline);
+  if (!keys) {
+    for (const std::size_t place : places) answers[place] = std::unexpected(keys.error());
+    return {};
+  }
+  std::vector<Transfer> transfers;
+  for (const std::size_t place : places) {
+    transfers.push_back(signed_transfer(requests[place], *keys));
   }
   transfers_.perform(transfers, deadline);
+  std::vector<std::size_t> mistimed;
+  std::vector<std::size_t> expired;
   for (std::size_t i = 0; i < transfers.size(); ++i) {
-    learn_time(transfers[i]);
-    answers[places[i]] = std::move(transfers[i].answer);
+    Result<Response>& answer = answers[places[i]] = std::move(transfers[i].answer);
+    if (!answer) continue;
+    const bool learnt = learn_time(*answer, transfers[i]);
+    if (answer->status < 400 || answer->status >= 500) continue;
+    const ServiceError error = service_error(*answer);
+    if (learnt && wants_other_time(error)) mistimed.push_back(places[i]);
+    if (wants_newer_keys(error)) expired.push_back(places[i]);
   }
-  return answers;
+  if (!expired.empty()) {
+    options_.credentials->refused(*keys);
+    const Result<Keys> newer = options_.credentials->keys(deadline);
+    if (newer && *newer != *keys) mistimed.insert(mistimed.end(), expired.begin(), expired.end());
+  }
+  return mistimed;
 }
 
 Transfer Client::signed_transfer(const Request& request, const Keys& keys) const {
@@ -108,13 +132,11 @@ Transfer Client::signed_transfer(const Request& request, const Keys& keys) const
   return transfer;
 }
 
-void Client::learn_time(const Transfer& transfer) {
-  if (!transfer.answer) return;
-  const std::string_view date = header_of(transfer.answer->headers, "Date");
-  if (date.empty()) return;
-  if (const std::optional<Time> server = parse_date(date)) {
-    server_clock_.learn(*server, transfer.asked, transfer.answered);
-  }
+bool Client::learn_time(const Response& response, const Transfer& transfer) {
+  const std::string_view date = header_of(response.headers, "Date");
+  const std::optional<Time> server = date.empty() ? std::nullopt : parse_date(date);
+  if (server) server_clock_.learn(*server, transfer.asked, transfer.answered);
+  return server.has_value();
 }
 
 }  // namespace once::aws

@@ -38,7 +38,9 @@ class Client {
 
   // One attempt each, all at once, each answered by the deadline. Whatever the service answers is a
   // Response, also a refusal. Errors: unavailable if it was certainly not sent (no connection, no
-  // keys), unknown if it was sent and the reply was lost; invalid for what is no HTTP.
+  // keys), unknown if it was sent and the reply was lost; invalid for what is no HTTP. A refusal
+  // because of the signature's time or of expired keys is no attempt: it is signed anew, by the
+  // server's clock and with newer keys, and sent once more.
   std::vector<Result<Response>> send(std::span<const Request> requests, Deadline deadline);
   Result<Response> send(const Request& request, Deadline deadline);
 
@@ -49,7 +51,12 @@ class Client {
   Client(ClientOptions options, std::string host, TransferOptions transfers);
 
   Transfer signed_transfer(const Request& request, const Keys& keys) const;
-  void learn_time(const Transfer& transfer);
+  bool learn_time(const Response& response, const Transfer& transfer);
+
+  // Sends the requests at `places`. Back come those that were refused for what has been put right.
+  std::vector<std::size_t> attempt(std::span<const Request> requests,
+                                   const std::vector<std::size_t>& places,
+                                   std::vector<Result<Response>>& answers, Deadline deadline);
 
   const ClientOptions options_;
   const std::string host_;

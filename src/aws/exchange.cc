@@ -42,6 +42,7 @@ void Exchange::begin(const Transfer& transfer, const TransferOptions& options, l
   response_ = {};
   response_limit_ = options.response_limit;
   sendings_ = 0;
+  head_ended_ = false;
   too_large_ = false;
   reason_.fill('\0');
 
@@ -108,6 +109,8 @@ void Exchange::set_headers(const std::vector<Header>& headers) {
 }
 
 Result<Response> Exchange::end(int result) {
+  // libcurl takes a reply that ends within its headers for a whole one.
+  if (result == CURLE_OK && !head_ended_) result = CURLE_PARTIAL_FILE;
   if (result != CURLE_OK) return std::unexpected(error_of(result));
   long status = 0;
   curl_easy_getinfo(handle_, CURLINFO_RESPONSE_CODE, &status);
@@ -135,7 +138,9 @@ std::size_t Exchange::read_body(char* into, std::size_t size, std::size_t count,
 
 std::size_t Exchange::take_header(char* line, std::size_t size, std::size_t count, void* self) {
   const std::string_view text(line, size * count);
-  std::vector<Header>& headers = static_cast<Exchange*>(self)->response_.headers;
+  auto& exchange = *static_cast<Exchange*>(self);
+  std::vector<Header>& headers = exchange.response_.headers;
+  exchange.head_ended_ = trimmed(text).empty();
   const std::size_t colon = text.find(':');
   if (text.starts_with("HTTP/")) {
     headers.clear();  // Those before were of an interim answer.

@@ -49,6 +49,7 @@ class Exchange {
   Response response_;
   std::size_t response_limit_ = 0;
   int sendings_ = 0;
+  bool head_ended_ = false;
   bool too_large_ = false;
   std::array<char, 256> reason_{};  // CURL_ERROR_SIZE
 };
