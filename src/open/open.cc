@@ -3,6 +3,10 @@
 #include <utility>
 
 #include "once/memory_store.h"
+#include "open/address.h"
+#ifdef ONCE_HAS_DYNAMODB
+#include "open/dynamodb.h"
+#endif
 #ifdef ONCE_HAS_ROCKSDB
 #include "once/rocksdb_store.h"
 #endif
@@ -11,28 +15,6 @@ namespace once {
 namespace {
 
 using Opened = Result<std::unique_ptr<Store>>;
-
-// An address in its parts: `scheme:place?options`. One without a scheme is a directory.
-struct Address {
-  std::string scheme;
-  std::string place;
-  std::string options;
-};
-
-// A directory may have a colon in its name, but not before its first slash.
-Address parse(std::string_view text) {
-  Address address;
-  const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos || colon > text.find('/')) {
-    return {"rocksdb", std::string(text), ""};
-  }
-  const std::string_view rest = text.substr(colon + 1);
-  const std::size_t question = rest.find('?');
-  address.scheme = text.substr(0, colon);
-  address.place = rest.substr(0, question);
-  if (question != std::string_view::npos) address.options = rest.substr(question + 1);
-  return address;
-}
 
 Opened open_embedded([[maybe_unused]] const Address& address,
                      [[maybe_unused]] const OpenOptions& wanted) {
@@ -51,10 +33,24 @@ Opened open_embedded([[maybe_unused]] const Address& address,
 #endif
 }
 
+Opened open_table([[maybe_unused]] const Address& address) {
+#ifdef ONCE_HAS_DYNAMODB
+  const Result<DynamoDbOptions> options = dynamodb_options(address);
+  if (!options) return std::unexpected(options.error());
+  return open_dynamodb(*options);
+#else
+  return failure(ErrorCode::unsupported, "this build has no store on DynamoDB");
+#endif
+}
+
+std::unexpected<Error> needs_nothing() {
+  return failure(ErrorCode::unsupported, "only dynamodb:// has a table; other stores need none");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_store(std::string_view text, const OpenOptions& options) {
-  const Address address = parse(text);
+  const Address address = parse_address(text);
   if (address.scheme == "memory") {
     if (address.place.empty() && address.options.empty()) return open_memory();
     return failure(ErrorCode::invalid, "memory: takes neither a place nor options");
@@ -63,12 +59,38 @@ Result<std::unique_ptr<Store>> open_store(std::string_view text, const OpenOptio
     if (!address.place.empty()) return open_embedded(address, options);
     return failure(ErrorCode::invalid, "a store's address is empty");
   }
-  return failure(ErrorCode::unsupported, "no store \"" + address.scheme +
-                                             ":\"; there are memory: and rocksdb:, or a directory");
+  if (address.scheme == "dynamodb") return open_table(address);
+  return failure(ErrorCode::unsupported,
+                 "no store \"" + address.scheme +
+                     ":\"; there are memory:, rocksdb: and dynamodb:, or a directory");
+}
+
+Result<void> create_table([[maybe_unused]] std::string_view text) {
+#ifdef ONCE_HAS_DYNAMODB
+  const Address address = parse_address(text);
+  if (address.scheme != "dynamodb") return needs_nothing();
+  const Result<DynamoDbOptions> options = dynamodb_options(address);
+  if (!options) return std::unexpected(options.error());
+  return create_dynamodb_table(*options);
+#else
+  return needs_nothing();
+#endif
+}
+
+Result<std::string> check_table([[maybe_unused]] std::string_view text) {
+#ifdef ONCE_HAS_DYNAMODB
+  const Address address = parse_address(text);
+  if (address.scheme != "dynamodb") return needs_nothing();
+  const Result<DynamoDbOptions> options = dynamodb_options(address);
+  if (!options) return std::unexpected(options.error());
+  return check_dynamodb_table(*options);
+#else
+  return needs_nothing();
+#endif
 }
 
 std::optional<std::filesystem::path> directory_of(std::string_view text) {
-  Address address = parse(text);
+  Address address = parse_address(text);
   if (address.scheme != "rocksdb" || address.place.empty()) return std::nullopt;
   return std::move(address.place);
 }

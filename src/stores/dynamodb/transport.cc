@@ -8,7 +8,7 @@ namespace once::dynamodb {
 namespace {
 
 std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
+  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody changes it.
   return value == nullptr ? "" : value;
 }
 
@@ -20,6 +20,9 @@ std::string region_of(const DynamoDbOptions& options) {
 
 std::string endpoint_of(const DynamoDbOptions& options, const std::string& region) {
   if (!options.endpoint.empty()) return options.endpoint;
+  for (const char* name : {"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"}) {
+    if (std::string named = environment(name); !named.empty()) return named;
+  }
   std::string endpoint = "https://dynamodb.";
   return endpoint.append(region).append(".amazonaws.com");
 }
