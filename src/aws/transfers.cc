@@ -1,6 +1,8 @@
 #include "aws/transfers.h"
 
 #include <curl/curl.h>
+#include <pthread.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <array>
@@ -187,7 +189,14 @@ Transfers::~Transfers() {
   curl_multi_cleanup(multi_);
 }
 
-void Transfers::run() { Loop(*this).run(); }
+void Transfers::run() {
+  // OpenSSL writes to closed connections without a thought of SIGPIPE; and a program's own handlers
+  // are for its own threads.
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  Loop(*this).run();
+}
 
 void Transfers::perform(std::span<Transfer> transfers, Deadline deadline) {
   if (transfers.empty()) return;

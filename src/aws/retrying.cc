@@ -1,0 +1,74 @@
+#include "aws/retrying.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "aws/service_error.h"
+#include "stores/decorators/backoff.h"
+
+namespace once::aws {
+namespace {
+
+// What it comes to; nothing for a success.
+std::optional<ErrorCode> code_of(const Result<Response>& answer) {
+  if (!answer) return answer.error().code;
+  if (answer->status < 300) return std::nullopt;
+  return error_of(*answer).code;
+}
+
+// What is known about one request of a call.
+class Trial {
+ public:
+  // Whether it may be sent again after this answer.
+  bool take(Result<Response> answer, const Request& request) {
+    const std::optional<ErrorCode> code = code_of(answer);
+    const bool says_nothing = code == ErrorCode::unavailable || code == ErrorCode::denied;
+    unknown_ |= code == ErrorCode::unknown;
+    if (unknown_ && says_nothing) {
+      answer = failure(ErrorCode::unknown, "sent again after a lost reply, in vain");
+    }
+    answer_ = std::move(answer);
+    return code == ErrorCode::unavailable || (code == ErrorCode::unknown && request.repeatable);
+  }
+
+  Result<Response> answer() && { return std::move(answer_); }
+
+ private:
+  Result<Response> answer_ = failure(ErrorCode::unavailable, "not sent");
+  bool unknown_ = false;
+};
+
+}  // namespace
+
+Result<Response> Retrying::send(const Request& request, Deadline deadline) {
+  return std::move(send(std::span(&request, 1), deadline).front());
+}
+
+std::vector<Result<Response>> Retrying::send(std::span<const Request> requests, Deadline deadline) {
+  RetryOptions options = options_;
+  options.deadline = std::chrono::floor<Duration>(deadline - std::chrono::steady_clock::now());
+  Backoff backoff(options, clock_, entropy_);
+  std::vector<Trial> trials(requests.size());
+  std::vector<std::size_t> open(requests.size());
+  for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;
+  std::vector<Request> batch(requests.begin(), requests.end());
+  while (!open.empty()) {
+    std::vector<Result<Response>> answers = client_.send(batch, deadline);
+    std::vector<std::size_t> again;
+    std::vector<Request> next;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      if (!trials[open[i]].take(std::move(answers[i]), batch[i])) continue;
+      again.push_back(open[i]);
+      next.push_back(std::move(batch[i]));
+    }
+    open = std::move(again);
+    batch = std::move(next);
+    if (open.empty() || !backoff.pause()) break;
+  }
+  std::vector<Result<Response>> answers;
+  for (Trial& trial : trials) answers.push_back(std::move(trial).answer());
+  return answers;
+}
+
+}  // namespace once::aws
