@@ -11,6 +11,7 @@
 #include "api/tokens.h"
 #include "once/claims.h"
 #include "once/documents.h"
+#include "once/log.h"
 
 namespace once::api {
 
@@ -34,6 +35,7 @@ class Service {
 
   const ServiceOptions& options() const { return options_; }
   documents::Contention& contention() { return contention_; }
+  logs::KnownEnds& known_ends() { return known_ends_; }
   HotKeys& hot() { return hot_; }
   tokens::Table& tokens() { return tokens_; }
   Metrics& metrics() { return metrics_; }
@@ -41,6 +43,7 @@ class Service {
  private:
   const ServiceOptions options_;
   documents::Contention contention_;
+  logs::KnownEnds known_ends_;
   HotKeys hot_;
   tokens::Table tokens_;
   Metrics metrics_;

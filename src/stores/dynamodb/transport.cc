@@ -1,16 +1,14 @@
 #include "stores/dynamodb/transport.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <utility>
+
+#include "aws/credential_chain.h"
 
 namespace once::dynamodb {
 namespace {
 
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody changes it.
-  return value == nullptr ? "" : value;
-}
+std::string environment(const std::string& name) { return aws::process_environment()(name); }
 
 std::string region_of(const DynamoDbOptions& options) {
   if (!options.region.empty()) return options.region;
@@ -91,13 +89,11 @@ Result<std::unique_ptr<Transport>> connect(const DynamoDbOptions& options) {
     return failure(ErrorCode::invalid,
                    "dynamodb: no region; say dynamodb://TABLE?region=REGION or set AWS_REGION");
   }
-  auto client = aws::Client::open(
-      {.endpoint = endpoint_of(options, region),
-       .region = region,
-       .service = "dynamodb",
-       .credentials = aws::fixed_credentials(
-           {environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY")}),
-       .connections = options.connections});
+  auto client = aws::Client::open({.endpoint = endpoint_of(options, region),
+                                   .region = region,
+                                   .service = "dynamodb",
+                                   .credentials = aws::default_credentials(),
+                                   .connections = options.connections});
   if (!client) return std::unexpected(std::move(client.error()));
   return std::make_unique<Wire>(std::move(*client), options.measure_capacity);
 }
