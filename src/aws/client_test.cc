@@ -100,8 +100,8 @@ TEST(AwsClient, EveryMethodGoesOutAsItIs) {
   }
 }
 
-// H8: libcurl would send it again by itself, and the second connection would answer.
-TEST(AwsClient, WhatIsLostOnAReusedConnectionIsUnknownAndNotSentAgain) {
+// libcurl would send it again by itself, and the second connection would answer.
+TEST(AwsClient, H8_WhatIsLostOnAReusedConnectionIsUnknownAndNotSentAgain) {
   for (const Request& request :
        {Request{.body = "{}"}, Request{},
         Request{.method = "PUT", .body = std::string(100'000, 'x')}, Request{.method = "DELETE"},

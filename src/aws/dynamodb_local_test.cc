@@ -30,6 +30,14 @@ class AwsClientOnDynamoDbLocal : public ::testing::Test {
   static void SetUpTestSuite() {
     if (!DynamoDbLocal::missing()) {
       server_ = std::make_unique<DynamoDbLocal>(DynamoDbLocal::Data::on_disk);
+      const auto table = open()->send(
+          call("CreateTable",
+               R"({"TableName":"tallies","BillingMode":"PAY_PER_REQUEST",)"
+               R"("KeySchema":[{"AttributeName":"k","KeyType":"HASH"}],)"
+               R"("AttributeDefinitions":[{"AttributeName":"k","AttributeType":"S"}]})"),
+          in(Duration(10'000)));
+      ASSERT_TRUE(table);
+      ASSERT_EQ(table->status, 200) << table->body;
     }
   }
   static void TearDownTestSuite() { server_.reset(); }
@@ -49,13 +57,6 @@ class AwsClientOnDynamoDbLocal : public ::testing::Test {
 
 TEST_F(AwsClientOnDynamoDbLocal, ManyThreadsShareAFewConnections) {
   const auto client = open(2);
-  const auto table = client->send(
-      call("CreateTable", R"({"TableName":"tallies","BillingMode":"PAY_PER_REQUEST",)"
-                          R"("KeySchema":[{"AttributeName":"k","KeyType":"HASH"}],)"
-                          R"("AttributeDefinitions":[{"AttributeName":"k","AttributeType":"S"}]})"),
-      in(Duration(10'000)));
-  ASSERT_TRUE(table);
-  ASSERT_EQ(table->status, 200) << table->body;
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&client] {
@@ -86,7 +87,7 @@ TEST_F(AwsClientOnDynamoDbLocal, AServerThatIsDownIsUnavailableAndIsFoundAgainWh
   server_->start();
   const auto back = client->send(list, in(Duration(10'000)));
   ASSERT_TRUE(back) << back.error().message;
-  EXPECT_EQ(back->status, 200);
+  EXPECT_NE(back->body.find("tallies"), std::string::npos) << back->body;
 }
 
 }  // namespace

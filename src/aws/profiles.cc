@@ -45,7 +45,7 @@ std::optional<std::string> profile_of(std::string_view line, ProfileFile kind) {
 }
 
 std::string file_named(const Environment& environment, const char* variable, const char* in_home) {
-  const std::string path = environment(variable);
+  std::string path = environment(variable);
   if (!path.empty()) return path;
   const std::string home = environment("HOME");
   return home.empty() ? "" : home + in_home;

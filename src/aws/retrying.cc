@@ -52,7 +52,8 @@ std::vector<Result<Response>> Retrying::send(std::span<const Request> requests, 
   std::vector<Trial> trials(requests.size());
   std::vector<std::size_t> open(requests.size());
   for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;
-  std::vector<Request> batch(requests.begin(), requests.end());
+  std::vector<Request> repeated;  // Copies, made only of what is sent again.
+  std::span<const Request> batch = requests;
   while (!open.empty()) {
     std::vector<Result<Response>> answers = client_.send(batch, deadline);
     std::vector<std::size_t> again;
@@ -60,10 +61,11 @@ std::vector<Result<Response>> Retrying::send(std::span<const Request> requests, 
     for (std::size_t i = 0; i < open.size(); ++i) {
       if (!trials[open[i]].take(std::move(answers[i]), batch[i])) continue;
       again.push_back(open[i]);
-      next.push_back(std::move(batch[i]));
+      next.push_back(batch[i]);
     }
     open = std::move(again);
-    batch = std::move(next);
+    repeated = std::move(next);
+    batch = repeated;
     if (open.empty() || !backoff.pause()) break;
   }
   std::vector<Result<Response>> answers;

@@ -20,7 +20,7 @@ TEST(ServerClock, OneAnswerTellsTheOffsetToHalfASecond) {
   EXPECT_LT(std::chrono::abs(clock.offset() - Duration(300'000)), Duration(520));
 }
 
-TEST(ServerClock, ManyAnswersTellItBetterThanASecond) {
+TEST(ServerClock, H15_ManyAnswersTellItBetterThanASecond) {
   for (const Duration ahead : {Duration(-7'250), Duration(0), Duration(1'999), Duration(64'800)}) {
     ServerClock clock;
     for (int i = 0; i < 200; ++i) hear(clock, kStart + i * Duration(37), ahead, Duration(10));

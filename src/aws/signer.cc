@@ -160,6 +160,16 @@ std::string signed_names(const std::vector<Header>& canonical) {
   return text;
 }
 
+std::string canonical(const Request& request, const std::vector<Header>& headers,
+                      const Scope& scope, std::string_view body_hash) {
+  std::string text = joined({request.method, "\n", canonical_path(request.path, scope), "\n",
+                             canonical_query(request.query), "\n"});
+  for (const Header& header : headers) {
+    text.append(header.name).append(":").append(header.value).append("\n");
+  }
+  return text.append("\n").append(signed_names(headers)).append("\n").append(body_hash);
+}
+
 std::string digits(unsigned value, std::size_t width) {
   std::string text(width, '0');
   for (std::size_t i = width; i > 0; --i, value /= 10) {
@@ -210,38 +220,29 @@ std::string percent_encoded(std::string_view text) {
 }
 
 std::string canonical_request(const Request& request, const Scope& scope) {
-  const std::vector<Header> headers = canonical_headers(request.headers);
-  std::string text = joined({request.method, "\n", canonical_path(request.path, scope), "\n",
-                             canonical_query(request.query), "\n"});
-  for (const Header& header : headers) {
-    text.append(header.name).append(":").append(header.value).append("\n");
-  }
-  return text.append("\n")
-      .append(signed_names(headers))
-      .append("\n")
-      .append(hex(sha256(request.body)));
+  return canonical(request, canonical_headers(request.headers), scope, hex(sha256(request.body)));
 }
 
 std::vector<Header> sign(const Request& request, std::string_view host, const Keys& keys,
                          const Scope& scope, Time now) {
   const std::string time = basic_format(now);
   const std::string day = time.substr(0, 8);
+  const std::string body_hash = hex(sha256(request.body));
   std::vector<Header> added = {{"X-Amz-Date", time}};
   if (!keys.session_token.empty()) added.push_back({"X-Amz-Security-Token", keys.session_token});
-  if (scope.service == "s3") {
-    added.push_back({"X-Amz-Content-Sha256", hex(sha256(request.body))});
-  }
+  if (scope.service == "s3") added.push_back({"X-Amz-Content-Sha256", body_hash});
 
-  Request whole = request;
-  whole.headers.push_back({"Host", std::string(host)});
-  whole.headers.insert(whole.headers.end(), added.begin(), added.end());
+  std::vector<Header> all = request.headers;
+  all.push_back({"Host", std::string(host)});
+  all.insert(all.end(), added.begin(), added.end());
+  all = canonical_headers(all);
   const std::string credential_scope =
       joined({day, "/", scope.region, "/", scope.service, "/aws4_request"});
   const std::string to_sign = joined({kAlgorithm, "\n", time, "\n", credential_scope, "\n",
-                                      hex(sha256(canonical_request(whole, scope)))});
+                                      hex(sha256(canonical(request, all, scope, body_hash)))});
   added.push_back({"Authorization",
                    joined({kAlgorithm, " Credential=", keys.access_key_id, "/", credential_scope,
-                           ", SignedHeaders=", signed_names(canonical_headers(whole.headers)),
+                           ", SignedHeaders=", signed_names(all),
                            ", Signature=", hex(hmac(signing_key(keys, day, scope), to_sign))})});
   return added;
 }

@@ -41,8 +41,8 @@ struct Transfer {
   std::vector<Header> headers;
   std::string_view body;  // Must outlive the transfer.
   Result<Response> answer = failure(ErrorCode::unavailable, "not sent");
-  Time asked{};  // When it was begun, and when its answer was there.
-  Time answered{};
+  Time asked;  // When it was begun, and when its answer was there.
+  Time answered;
 };
 
 // Safe to share between threads.

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -39,6 +40,11 @@ sockaddr_in loopback(std::uint16_t port) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(port);
   return address;
+}
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
 // Between fork and exec, in a copy of a program with threads: only what is safe in a signal
@@ -83,14 +89,18 @@ bool answers_http(std::uint16_t port) {
          std::string_view(answer.data(), 5) == "HTTP/";
 }
 
+bool installed(const std::string& program) {
+  std::istringstream path(variable("PATH"));
+  for (std::string directory; std::getline(path, directory, ':');) {
+    if (::access((directory + "/" + program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
 std::filesystem::path servers_directory() {
-  const auto of = [](const char* name) -> std::string {
-    const char* const value = std::getenv(name);
-    return value == nullptr ? "" : value;
-  };
-  if (const std::string own = of("ONCE_TEST_SERVERS"); !own.empty()) return own;
-  const std::string cache = of("XDG_CACHE_HOME");
-  return std::filesystem::path(cache.empty() ? of("HOME") + "/.cache" : cache) /
+  if (const std::string own = variable("ONCE_TEST_SERVERS"); !own.empty()) return own;
+  const std::string cache = variable("XDG_CACHE_HOME");
+  return std::filesystem::path(cache.empty() ? variable("HOME") + "/.cache" : cache) /
          "once-test-servers";
 }
 

@@ -17,6 +17,9 @@ std::uint16_t free_port();
 // Whether something answers HTTP on that port.
 bool answers_http(std::uint16_t port);
 
+// Whether a program of that name is found by PATH.
+bool installed(const std::string& program);
+
 // The directory into which scripts/install-servers puts servers.
 std::filesystem::path servers_directory();
 

@@ -15,6 +15,7 @@ std::filesystem::path home() { return servers_directory() / "dynamodb-local-11.1
 }  // namespace
 
 std::optional<std::string> DynamoDbLocal::missing() {
+  if (!installed("java")) return "there is no java for DynamoDB Local";
   if (std::filesystem::exists(home() / "DynamoDBLocal.jar")) return std::nullopt;
   return "DynamoDB Local is not installed; see scripts/install-servers";
 }
