@@ -3,6 +3,10 @@
 //   memory:          in this process, forgotten with it
 //   rocksdb:/dir     a directory on this machine, owned by one process at a time
 //   /dir, ./dir      the same
+//   dynamodb://table?region=eu-west-1
+//                    a table of Amazon DynamoDB, shared by any number of processes; the options are
+//                    region, endpoint (of something else that speaks like it), timeout (in seconds,
+//                    10) and connections (64)
 //   http://host:7600 no store, but a running server that has one: open() only
 //
 // `rocksdb:/dir?durability=relaxed` syncs once a second instead of before every answer.
@@ -33,6 +37,13 @@ struct OpenOptions {
 // build has not. Otherwise as the store's own opening.
 Result<std::unique_ptr<Store>> open_store(std::string_view address,
                                           const OpenOptions& options = {});
+
+// Makes the table of a dynamodb:// address and returns when it can be used; one that is there is
+// left as it is. `unsupported` for a store that needs none.
+Result<void> create_table(std::string_view address);
+
+// Lines for people about that table; an error for the first thing that is not as it should be.
+Result<std::string> check_table(std::string_view address);
 
 // Where an embedded store keeps its data; nothing for an address of any other kind.
 std::optional<std::filesystem::path> directory_of(std::string_view address);

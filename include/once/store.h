@@ -27,6 +27,7 @@ struct Limits {
   std::size_t partition_bytes = 0;  // Home and part together.
   bool one_home_per_commit = false;
   Duration clock_error{0};  // How far now() of two processes on this store may lie apart (H15).
+  bool may_forget = false;  // A failover may lose commits that were answered.
   bool scans_ascending = true;
   bool scans_descending = true;
 };

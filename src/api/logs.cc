@@ -73,9 +73,10 @@ Response response_of(const AppendOutcome& outcome) {
                            : json_response(201, std::move(body));
 }
 
-Plan<Response> appended(logs::Stream stream, std::vector<LogEvent> events, AppendRequest request) {
+Plan<Response> appended(logs::Stream stream, std::vector<LogEvent> events, AppendRequest request,
+                        logs::KnownEnds* known) {
   const AppendOutcome outcome =
-      co_await logs::append(std::move(stream), std::move(events), std::move(request));
+      co_await logs::append(std::move(stream), std::move(events), std::move(request), known);
   co_return response_of(outcome);
 }
 
@@ -125,7 +126,7 @@ Answer append_log(Call& call) {
   AppendRequest request{
       .batch = wanted->batch.value_or(""), .expect = wanted->expect, .ttl = wanted->ttl};
   return appended(logs::stream(call.name_space, call.name), std::move(wanted->events),
-                  std::move(request));
+                  std::move(request), &call.service.known_ends());
 }
 
 Answer read_log(Call& call) {

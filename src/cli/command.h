@@ -75,6 +75,7 @@ extern const Command kProxy;
 extern const Command kRun;
 extern const Command kSeen;
 extern const Command kServe;
+extern const Command kTable;
 extern const Command kTally;
 extern const Command kToken;
 extern const Command kVersion;

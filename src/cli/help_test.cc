@@ -1,7 +1,10 @@
 // Every example of the help is run.
+#include <optional>
 #include <sstream>
 
 #include "cli/cli_fixture.h"
+#include "testing/servers/dynamodb_local.h"
+#include "testing/servers/needs.h"
 
 namespace once::cli {
 namespace {
@@ -24,6 +27,22 @@ std::vector<std::string> commands(const std::string& list) {
   return names;
 }
 
+// What the examples of a command need around them, as lines of the shell; nothing if it is not
+// here.
+std::optional<std::string> surroundings([[maybe_unused]] const std::string& command) {
+#ifdef ONCE_HAS_DYNAMODB
+  if (command == "table") {
+    if (testing::DynamoDbLocal::missing() && testing::may_skip()) return std::nullopt;
+    static const testing::DynamoDbLocal server;
+    return "export AWS_ACCESS_KEY_ID=id AWS_SECRET_ACCESS_KEY=secret AWS_ENDPOINT_URL_DYNAMODB=" +
+           server.url() + "\n";
+  }
+#else
+  if (command == "table") return std::nullopt;
+#endif
+  return "";
+}
+
 TEST_F(Help, EveryCommandHasExamplesAndTheyWork) {
   const std::vector<std::string> names = commands(once("help").out);
   EXPECT_GE(names.size(), 4U);
@@ -31,10 +50,12 @@ TEST_F(Help, EveryCommandHasExamplesAndTheyWork) {
     const std::string help = once("help " + name).out;
     const std::size_t examples = help.find("\nExample:\n");
     ASSERT_NE(examples, std::string::npos) << name;
+    const std::optional<std::string> before = surroundings(name);
+    if (!before) continue;
     int ran = 0;
     for (const std::string& line : lines_of(help.substr(examples))) {
       if (!line.starts_with("  ")) continue;
-      const Outcome outcome = shell(line);
+      const Outcome outcome = shell(*before + line);
       EXPECT_EQ(outcome.exit_code, 0) << line << '\n' << outcome.out << outcome.err;
       EXPECT_TRUE(holds(line, "once " + name)) << line;
       ++ran;

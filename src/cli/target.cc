@@ -26,6 +26,12 @@ class ServerTarget final : public Target {
   client::HttpClient client_;
 };
 
+// An address that names no store is a slip of the one who typed it.
+Error explained(Error error) {
+  if (error.code == ErrorCode::unsupported) error.code = ErrorCode::invalid;
+  return error;
+}
+
 // A store that is no directory: open to everybody at once, or to this process alone.
 class StoreTarget final : public Target {
  public:
@@ -34,7 +40,7 @@ class StoreTarget final : public Target {
   Result<api::Response> call(const api::Request& request) override {
     if (!here_) {
       Result<std::unique_ptr<Store>> opened = open_store(address_);
-      if (!opened) return failure(ErrorCode::invalid, std::move(opened.error().message));
+      if (!opened) return std::unexpected(explained(std::move(opened.error())));
       here_ = std::make_unique<InProcess>(std::move(*opened));
     }
     return here_->call(request);

@@ -4,7 +4,11 @@
 #include <utility>
 
 #include "once/memory_store.h"
+#include "open/address.h"
 #include "remote/remote.h"
+#ifdef ONCE_HAS_DYNAMODB
+#include "open/dynamodb.h"
+#endif
 #ifdef ONCE_HAS_ROCKSDB
 #include "once/rocksdb_store.h"
 #endif
@@ -13,28 +17,6 @@ namespace once {
 namespace {
 
 using Opened = Result<std::unique_ptr<Store>>;
-
-// An address in its parts: `scheme:place?options`. One without a scheme is a directory.
-struct Address {
-  std::string scheme;
-  std::string place;
-  std::string options;
-};
-
-// A directory may have a colon in its name, but not before its first slash.
-Address parse(std::string_view text) {
-  Address address;
-  const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos || colon > text.find('/')) {
-    return {"rocksdb", std::string(text), ""};
-  }
-  const std::string_view rest = text.substr(colon + 1);
-  const std::size_t question = rest.find('?');
-  address.scheme = text.substr(0, colon);
-  address.place = rest.substr(0, question);
-  if (question != std::string_view::npos) address.options = rest.substr(question + 1);
-  return address;
-}
 
 Opened open_embedded([[maybe_unused]] const Address& address,
                      [[maybe_unused]] const OpenOptions& wanted) {
@@ -71,13 +53,27 @@ Result<Once> open_server(std::string_view url, std::string name_space, std::stri
   return Once(std::move(*server));
 }
 
+Opened open_table([[maybe_unused]] const Address& address) {
+#ifdef ONCE_HAS_DYNAMODB
+  const Result<DynamoDbOptions> options = dynamodb_options(address);
+  if (!options) return std::unexpected(options.error());
+  return open_dynamodb(*options);
+#else
+  return failure(ErrorCode::unsupported, "this build has no store on DynamoDB");
+#endif
+}
+
+std::unexpected<Error> needs_nothing() {
+  return failure(ErrorCode::unsupported, "only dynamodb:// has a table; other stores need none");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_store(std::string_view text, const OpenOptions& options) {
   if (is_server(text)) {
     return failure(ErrorCode::unsupported, "a server is no store; once::open() takes its address");
   }
-  const Address address = parse(text);
+  const Address address = parse_address(text);
   if (address.scheme == "memory") {
     if (address.place.empty() && address.options.empty()) return open_memory();
     return failure(ErrorCode::invalid, "memory: takes neither a place nor options");
@@ -86,12 +82,38 @@ Result<std::unique_ptr<Store>> open_store(std::string_view text, const OpenOptio
     if (!address.place.empty()) return open_embedded(address, options);
     return failure(ErrorCode::invalid, "a store's address is empty");
   }
-  return failure(ErrorCode::unsupported, "no store \"" + address.scheme +
-                                             ":\"; there are memory: and rocksdb:, or a directory");
+  if (address.scheme == "dynamodb") return open_table(address);
+  return failure(ErrorCode::unsupported,
+                 "no store \"" + address.scheme +
+                     ":\"; there are memory:, rocksdb: and dynamodb:, or a directory");
+}
+
+Result<void> create_table([[maybe_unused]] std::string_view text) {
+#ifdef ONCE_HAS_DYNAMODB
+  const Address address = parse_address(text);
+  if (address.scheme != "dynamodb") return needs_nothing();
+  const Result<DynamoDbOptions> options = dynamodb_options(address);
+  if (!options) return std::unexpected(options.error());
+  return create_dynamodb_table(*options);
+#else
+  return needs_nothing();
+#endif
+}
+
+Result<std::string> check_table([[maybe_unused]] std::string_view text) {
+#ifdef ONCE_HAS_DYNAMODB
+  const Address address = parse_address(text);
+  if (address.scheme != "dynamodb") return needs_nothing();
+  const Result<DynamoDbOptions> options = dynamodb_options(address);
+  if (!options) return std::unexpected(options.error());
+  return check_dynamodb_table(*options);
+#else
+  return needs_nothing();
+#endif
 }
 
 std::optional<std::filesystem::path> directory_of(std::string_view text) {
-  Address address = parse(text);
+  Address address = parse_address(text);
   if (address.scheme != "rocksdb" || address.place.empty()) return std::nullopt;
   return std::move(address.place);
 }

@@ -21,7 +21,8 @@ TEST(Open, MemoryIsAnAddress) {
 
 TEST(Open, WhatIsNoStoreIsSaidSo) {
   EXPECT_EQ(complaint("telepathy:there"),
-            "unsupported: no store \"telepathy:\"; there are memory: and rocksdb:, or a directory");
+            "unsupported: no store \"telepathy:\"; there are memory:, rocksdb: and dynamodb:, or a "
+            "directory");
   EXPECT_EQ(complaint(""), "invalid: a store's address is empty");
   EXPECT_EQ(complaint("memory:here"), "invalid: memory: takes neither a place nor options");
 }
@@ -53,6 +54,33 @@ TEST(Open, DurabilityIsAnOption) {
   ASSERT_TRUE(open_store(address + "relaxed").has_value());
   EXPECT_EQ(complaint(address + "none"),
             "invalid: rocksdb has one option: durability=synced or relaxed");
+}
+#endif
+
+#ifdef ONCE_HAS_DYNAMODB
+TEST(Open, ATablesAddressIsCheckedBeforeAnythingIsSent) {
+  EXPECT_EQ(complaint("dynamodb:jobs"),
+            "invalid: a table's address is dynamodb://TABLE?region=REGION");
+  EXPECT_EQ(complaint("dynamodb://"),
+            "invalid: a table's address is dynamodb://TABLE?region=REGION");
+  EXPECT_EQ(complaint("dynamodb://jobs/more?region=eu-west-1"),
+            "invalid: a table's address is dynamodb://TABLE?region=REGION");
+  const std::string options =
+      "invalid: dynamodb has the options region, endpoint, timeout (in seconds) and connections "
+      "(1 to 1000), not ";
+  EXPECT_EQ(complaint("dynamodb://jobs?colour=red"), options + "\"colour=red\"");
+  EXPECT_EQ(complaint("dynamodb://jobs?timeout=0"), options + "\"timeout=0\"");
+  EXPECT_EQ(complaint("dynamodb://jobs?connections=2x"), options + "\"connections=2x\"");
+  EXPECT_EQ(complaint("dynamodb://jobs?timeout=61&region=r"),
+            "invalid: dynamodb: a timeout has 1 to 60 seconds");
+  EXPECT_EQ(complaint("dynamodb://jobs?region"),
+            "invalid: an option of an address is NAME=VALUE, not \"region\"");
+  EXPECT_EQ(complaint("dynamodb://jobs?region=%zz"),
+            "invalid: an option of an address is NAME=VALUE, not \"region=%zz\"");
+  EXPECT_EQ(complaint("dynamodb://jobs?region=a&region=b"),
+            "invalid: option \"region\" stands twice in an address");
+  EXPECT_EQ(create_table("memory:").error().code, ErrorCode::unsupported);
+  EXPECT_EQ(check_table("./here").error().code, ErrorCode::unsupported);
 }
 #endif
 

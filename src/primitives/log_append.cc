@@ -48,14 +48,30 @@ Plan<AppendOutcome> refuse(const Job& job, std::int64_t next) {
   co_return NotNext{next};
 }
 
+// Where to try first. An end that is only believed in refuses nobody: it may be old.
+Plan<Place> first_place(const Job& job, const KnownEnds* known) {
+  const Limits* limits = co_await store_limits();
+  const Time now = co_await store_now();
+  if (known != nullptr && !limits->may_forget) {
+    const std::optional<std::int64_t> next = known->next(job.stream, now);
+    if (next && !job.unexpected_at(*next)) co_return Place{*next, {}};
+  }
+  co_return co_await next_place(job);
+}
+
 // Everything in one commit.
-Plan<AppendOutcome> append_whole(Job job) {
-  Place place = co_await next_place(job);
+Plan<AppendOutcome> append_whole(Job job, KnownEnds* known) {
+  const Time now = co_await store_now();
+  Place place = co_await first_place(job, known);
   for (int tries = 1;; ++tries) {
     if (job.unexpected_at(place.first)) co_return co_await refuse(job, place.first);
     std::vector<Write> writes = job.writes_at(place);
     CommitOutcome outcome = co_await land_all(writes, 0, job.until);
-    if (committed(outcome)) co_return job.appended_at(place.first, false);
+    if (committed(outcome)) {
+      const Appended appended = job.appended_at(place.first, false);
+      if (known != nullptr) known->learn(job.stream, appended.last + 1, now);
+      co_return appended;
+    }
     Lost lost = std::get<Lost>(std::move(outcome));
     if (lost.write == 1 && !job.batch.empty()) {
       auto known = co_await known_answer(job, lost.standing);
@@ -127,7 +143,8 @@ Plan<std::monostate> tidy_now_and_then(Stream stream) {
 
 }  // namespace
 
-Plan<AppendOutcome> append(Stream stream, std::vector<LogEvent> events, AppendRequest request) {
+Plan<AppendOutcome> append(Stream stream, std::vector<LogEvent> events, AppendRequest request,
+                           KnownEnds* known) {
   const Limits* limits = co_await store_limits();
   const Time now = co_await store_now();
   Result<Job> job = job_of(std::move(stream), std::move(events), request, *limits, now);
@@ -136,7 +153,7 @@ Plan<AppendOutcome> append(Stream stream, std::vector<LogEvent> events, AppendRe
   const bool in_steps = !job->batch.empty() && (job->stream.strategy == LogStrategy::reserve ||
                                                 limits->writes_per_commit < job->write_count());
   if (in_steps) co_return co_await append_in_steps(std::move(*job));
-  co_return co_await append_whole(std::move(*job));
+  co_return co_await append_whole(std::move(*job), known);
 }
 
 }  // namespace once::logs

@@ -20,7 +20,7 @@ Result<AppendOutcome> Log::append(std::string_view stream, std::vector<LogEvent>
                                   const AppendRequest& request) {
   Result<logs::Stream> place = stream_of(stream);
   if (!place) return std::unexpected(std::move(place.error()));
-  return driver_.run(logs::append(std::move(*place), std::move(events), request));
+  return driver_.run(logs::append(std::move(*place), std::move(events), request, &known_));
 }
 
 Result<LogPage> Log::read(std::string_view stream, const LogRead& request) {

@@ -65,17 +65,57 @@ TEST_F(LogTest, AReplayGivesTheVeryBytesAndTimes) {
   EXPECT_EQ(page.events[1], (LogEntry{2, appended, ""}));
 }
 
-TEST_F(LogTest, AnAppendCostsOneScanAndOneCommitHoweverLongTheLogIs) {
+TEST_F(LogTest, AnAppendCostsOneCommitWhereTheEndIsKnownAndOneScanMoreElsewhere) {
   append({"a"});
-  calls();
-  append({"b"});
   EXPECT_EQ(calls(), 2U);
+  append({"b"});
+  EXPECT_EQ(calls(), 1U);
   for (int i = 0; i < 500; ++i) append({"c", "d"});
   calls();
   append({"e"}, {.batch = "id"});
+  EXPECT_EQ(calls(), 1U);
+  Log other(*faulty_, "default", LogStrategy::conditional, clock_, entropy_);
+  EXPECT_EQ(outcome_as<Appended>(other.append("s", events({"f"}))).first, 1'004);
   EXPECT_EQ(calls(), 2U);
   EXPECT_EQ(text({.from = 700, .limit = 1}), "700:d");
   EXPECT_LE(calls(), 3U);
+}
+
+TEST_F(LogTest, AnEndThatIsKnownNoMoreLosesThereAndGoesOnFromTheWinner) {
+  append({"a"});
+  Log other(*faulty_, "default", LogStrategy::conditional, clock_, entropy_);
+  EXPECT_EQ(outcome_as<Appended>(other.append("s", events({"b", "c"}))).first, 2);
+  calls();
+  EXPECT_EQ(append({"d"}).first, 4);
+  EXPECT_EQ(calls(), 2U);
+  EXPECT_EQ(text(), "1:a 2:b 3:c 4:d");
+}
+
+TEST_F(LogTest, AnEndThatIsKnownNoMoreRefusesNobodyWhoKnowsBetter) {
+  append({"a"});
+  Log other(*faulty_, "default", LogStrategy::conditional, clock_, entropy_);
+  EXPECT_EQ(outcome_as<Appended>(other.append("s", events({"b"}))).first, 2);
+  EXPECT_EQ(append({"c"}, {.expect = 3}).first, 3);
+  EXPECT_EQ(outcome_as<NotNext>(other.append("s", events({"d"}), {.expect = 3})).next, 4);
+}
+
+TEST_F(LogTest, H1_AnEndIsNotBelievedInForLong) {
+  append({"a"});
+  clock_.advance(5min);
+  calls();
+  append({"b"});
+  EXPECT_EQ(calls(), 2U);
+}
+
+TEST_F(LogTest, WhereAFailoverMayForgetTheEndIsLookedForEachTime) {
+  Limits forgetful = faulty_->limits();
+  forgetful.may_forget = true;
+  testing::LimitedStore store(*faulty_, forgetful);
+  Log log(store, "default", LogStrategy::conditional, clock_, entropy_);
+  EXPECT_EQ(outcome_as<Appended>(log.append("s", events({"a"}))).first, 1);
+  const Write lost = erase({logs::batches(logs::stream("default", "s")), 1}, anything());
+  ASSERT_TRUE(memory_->commit({&lost, 1}).has_value());
+  EXPECT_EQ(outcome_as<Appended>(log.append("s", events({"b"}))).first, 1);
 }
 
 TEST_F(LogTest, BadRequestsAreInvalidAndChangeNothing) {
@@ -205,7 +245,8 @@ TEST_F(LogTest, ADamagedRecordIsCorruptAndNeverSkipped) {
   damage.version = {7};
   ASSERT_TRUE(memory_->commit({&damage, 1}).has_value());
   EXPECT_EQ(log_.read("s").error().code, ErrorCode::corrupt);
-  EXPECT_EQ(log_.append("s", events({"b"})).error().code, ErrorCode::corrupt);
+  Log other(*memory_, "default", LogStrategy::conditional, clock_, entropy_);
+  EXPECT_EQ(other.append("s", events({"b"})).error().code, ErrorCode::corrupt);
   EXPECT_EQ(log_.ends("s").error().code, ErrorCode::corrupt);
 }
 

@@ -41,9 +41,9 @@ TEST_P(DurableStoreConformance, GuardsHoldAcrossReopening) {
 }
 
 TEST_P(DurableStoreConformance, ItemsExpireAcrossReopening) {
-  seed(key("k"), Bytes("v"), soon());
+  const Item item = seed(key("k"), Bytes("v"), soon());
   subject().reopen();
-  wait_out();
+  subject().wait_until(item.expiry);
   EXPECT_EQ(read(key("k")), std::nullopt);
   EXPECT_TRUE(is_committed(commit({fresh(put(key("k"), Bytes("w"), absent()))})));
 }
@@ -53,7 +53,8 @@ TEST_P(DurableStoreConformance, TimeDoesNotStepBackAcrossReopening) {
   const Time before = store().now();
   seed(key("k"), Bytes("v"));
   subject().reopen();
-  EXPECT_GE(store().now(), before);
+  // Another process may have opened it; theirs is the same time within the clocks' error.
+  EXPECT_GE(store().now() + limits().clock_error, before);
 }
 
 }  // namespace once::testing

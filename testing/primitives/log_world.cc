@@ -20,7 +20,7 @@ std::vector<std::string> data_of(const std::string& id, int count) {
 }  // namespace
 
 void LogWorld::add_appender(const std::string& client, const std::string& name, int batches) {
-  simulation_.add_client(client, [=, this] { return append_all(name, batches); });
+  simulation_.add_client(client, [=, this] { return append_all(client, name, batches); });
 }
 
 void LogWorld::add_nameless_appender(const std::string& name, int batches) {
@@ -30,7 +30,7 @@ void LogWorld::add_nameless_appender(const std::string& name, int batches) {
 
 void LogWorld::add_expecting_appender(const std::string& client, const std::string& name,
                                       int batches) {
-  simulation_.add_client(client, [=, this] { return append_expecting(name, batches); });
+  simulation_.add_client(client, [=, this] { return append_expecting(client, name, batches); });
 }
 
 void LogWorld::add_reader(int reads) {
@@ -53,7 +53,12 @@ void LogWorld::add_careless_trimmer(int trims) {
   simulation_.add_client("careless", [this] { return free_often(); });
 }
 
-Plan<std::monostate> LogWorld::append_all(std::string name, int batches) {
+logs::KnownEnds* LogWorld::known_of(const std::string& client) {
+  return client == "b" ? nullptr : &known_[client];
+}
+
+Plan<std::monostate> LogWorld::append_all(std::string client, std::string name, int batches) {
+  logs::KnownEnds* const known = known_of(client);
   for (int i = 0; i < batches; ++i) {
     const std::string id = name + '-' + std::to_string(i);
     const std::vector<std::string> data = data_of(id, i % 3 + 1);
@@ -61,7 +66,7 @@ Plan<std::monostate> LogWorld::append_all(std::string name, int batches) {
     AppendRequest request{.batch = id};
     for (;;) {
       Result<AppendOutcome> outcome =
-          co_await attempt(logs::append(stream_, events_of(data), request));
+          co_await attempt(logs::append(stream_, events_of(data), request, known));
       if (outcome) {
         acknowledge(id, *outcome);
         break;
@@ -73,6 +78,7 @@ Plan<std::monostate> LogWorld::append_all(std::string name, int batches) {
 }
 
 Plan<std::monostate> LogWorld::append_nameless(std::string name) {
+  logs::KnownEnds* const known = known_of(name);
   while (once_more(name)) {
     // The length tells one attempt from another even when its events are trimmed.
     const std::string id = name + '-' + std::to_string(++attempts_);
@@ -80,13 +86,14 @@ Plan<std::monostate> LogWorld::append_nameless(std::string name) {
     batches_.try_emplace(id, Batch{data, 0, false});
     const AppendRequest request;
     Result<AppendOutcome> outcome =
-        co_await attempt(logs::append(stream_, events_of(data), request));
+        co_await attempt(logs::append(stream_, events_of(data), request, known));
     if (outcome) acknowledge(id, *outcome);
   }
   co_return std::monostate{};
 }
 
-Plan<std::monostate> LogWorld::append_expecting(std::string name, int batches) {
+Plan<std::monostate> LogWorld::append_expecting(std::string client, std::string name, int batches) {
+  logs::KnownEnds* const known = known_of(client);
   for (int i = 0; i < batches; ++i) {
     const std::string id = name + '-' + std::to_string(i);
     const std::vector<std::string> data = data_of(id, i % 3 + 1);
@@ -94,7 +101,7 @@ Plan<std::monostate> LogWorld::append_expecting(std::string name, int batches) {
     AppendRequest request{.batch = id, .expect = 1};
     for (;;) {
       Result<AppendOutcome> outcome =
-          co_await attempt(logs::append(stream_, events_of(data), request));
+          co_await attempt(logs::append(stream_, events_of(data), request, known));
       const NotNext* refused = outcome ? std::get_if<NotNext>(&*outcome) : nullptr;
       if (outcome && refused == nullptr) {
         const auto* place = std::get_if<Appended>(&*outcome);

@@ -53,9 +53,12 @@ class LogWorld {
     bool named = true;
   };
 
-  Plan<std::monostate> append_all(std::string name, int batches);
+  // What a client knows of the log's end, however old, and after a crash, too. One knows nothing.
+  logs::KnownEnds* known_of(const std::string& client);
+
+  Plan<std::monostate> append_all(std::string client, std::string name, int batches);
   Plan<std::monostate> append_nameless(std::string name);
-  Plan<std::monostate> append_expecting(std::string name, int batches);
+  Plan<std::monostate> append_expecting(std::string client, std::string name, int batches);
   Plan<std::monostate> follow();
   Plan<std::monostate> trim_often();
   Plan<std::monostate> free_often();
@@ -74,6 +77,7 @@ class LogWorld {
 
   Simulation& simulation_;
   const logs::Stream stream_;
+  std::map<std::string, logs::KnownEnds> known_;
   std::map<std::string, int> left_;
   std::map<std::string, Batch> batches_;
   std::map<std::int64_t, LogEntry> seen_;       // By the reader.

@@ -1,0 +1,65 @@
+#include "open/address.h"
+
+#include <charconv>
+#include <memory>
+#include <utility>
+
+namespace once {
+namespace {
+
+std::optional<std::string> percent_decoded(std::string_view text) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    const std::string_view digits = text.substr(i + 1, 2);
+    unsigned byte = 0;
+    const char* const end = std::to_address(digits.end());
+    const auto [stopped, error] = std::from_chars(std::to_address(digits.begin()), end, byte, 16);
+    if (digits.size() != 2 || error != std::errc() || stopped != end) return std::nullopt;
+    decoded += static_cast<char>(byte);
+    i += 2;
+  }
+  return decoded;
+}
+
+}  // namespace
+
+// A directory may have a colon in its name, but not before its first slash.
+Address parse_address(std::string_view text) {
+  Address address;
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon > text.find('/')) {
+    return {"rocksdb", std::string(text), ""};
+  }
+  const std::string_view rest = text.substr(colon + 1);
+  const std::size_t question = rest.find('?');
+  address.scheme = text.substr(0, colon);
+  address.place = rest.substr(0, question);
+  if (question != std::string_view::npos) address.options = rest.substr(question + 1);
+  return address;
+}
+
+Result<std::map<std::string, std::string>> options_in(std::string_view text) {
+  std::map<std::string, std::string> options;
+  while (!text.empty()) {
+    const std::string_view one = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(text.size(), one.size() + 1));
+    const std::size_t equals = one.find('=');
+    std::optional<std::string> value;
+    if (equals != std::string_view::npos) value = percent_decoded(one.substr(equals + 1));
+    if (!value) {
+      return failure(ErrorCode::invalid,
+                     "an option of an address is NAME=VALUE, not \"" + std::string(one) + "\"");
+    }
+    const std::string name(one.substr(0, equals));
+    if (!options.emplace(name, std::move(*value)).second) {
+      return failure(ErrorCode::invalid, "option \"" + name + "\" stands twice in an address");
+    }
+  }
+  return options;
+}
+
+}  // namespace once

@@ -1,0 +1,46 @@
+// Items as DynamoDB's attributes.
+//
+//   pk   S       the partition (names.h)
+//   sk   N       the sort
+//   v    N or B  the value: an integer, or bytes
+//   ver  N       the version
+//   exp  N       the expiry in milliseconds, missing for never
+//   ttl  N       when DynamoDB may remove it, in seconds: no sooner than anybody's clock says so
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "once/error.h"
+#include "once/item.h"
+#include "once/key.h"
+
+namespace once::dynamodb {
+
+using Json = nlohmann::json;
+
+// How far the clocks of two processes may lie apart (H15): the Date header's second, and what a
+// reply takes to come.
+inline constexpr Duration kClockError = std::chrono::seconds(2);
+
+Json number(std::int64_t value);
+Json number(std::uint64_t value);
+
+// The seconds of `ttl` for an expiry: rounded up, and kClockError later.
+std::int64_t ttl_of(Time expiry);
+
+// `invalid` for a partition whose name is too long. The sort may be any.
+Result<Json> key_attributes(const Key& key);
+
+// Adds what an item consists of besides its key.
+void add_item(Json& attributes, const Item& item);
+
+// `corrupt` for what was not written by add_item.
+Result<Item> item_in(const Json& attributes);
+// The integer in `v`, if it is one.
+std::optional<std::int64_t> number_in(const Json& attributes);
+
+Result<Key> key_in(const Json& attributes);
+
+}  // namespace once::dynamodb

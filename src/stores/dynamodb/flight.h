@@ -1,0 +1,64 @@
+// One commit on its way to DynamoDB: the request that is to be sent next, and what its reply makes
+// of it. Sends nothing itself.
+//
+// A commit of one write is sent once: lost replies are for whoever can read back
+// (retrying_store.h). A transaction carries a token, so the same bytes may be sent again while its
+// outcome is unknown (H9).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "once/entropy.h"
+#include "once/write.h"
+#include "stores/dynamodb/operation.h"
+#include "stores/dynamodb/reply.h"
+
+namespace once::dynamodb {
+
+class Flight {
+ public:
+  // All must outlive it.
+  Flight(const std::string& table, Transaction writes, Entropy& entropy);
+
+  bool decided() const { return answer_.has_value(); }
+
+  // Only undecided ones. `now` decides what has expired, unless the request is a repeat.
+  aws::Request next(Time now);
+
+  void take(const Result<aws::Response>& response);
+
+  // Whether a while should pass before next(): somebody else is at it.
+  bool wants_pause() const { return pause_; }
+
+  // As it stands if no more is sent.
+  Result<CommitOutcome> answer() const;
+
+ private:
+  void build(Time now);
+
+  void take_done(const Json& body);
+  void take_check(const Json& body);
+  void take_condition(const Json& body);
+  void take_cancelled(const Json& body);
+  void take_failure(const Error& error);
+  void weigh(std::size_t write, const std::optional<Item>& old);
+  void lose(std::size_t write, const std::optional<Item>& old);
+  void decide(Result<CommitOutcome> answer);
+  Committed committed_as(std::optional<std::int64_t> sum) const;
+
+  const std::string& table_;
+  const Transaction writes_;
+  Entropy& entropy_;
+  std::vector<Form> forms_;
+
+  std::optional<aws::Request> request_;  // To be sent next, byte by byte as it is.
+  Time now_;                             // By which it was built.
+  bool pause_ = false;
+  bool maybe_landed_ = false;  // A transaction was sent, and no reply came.
+  std::optional<Error> open_;  // Why it is not decided.
+  std::optional<Result<CommitOutcome>> answer_;
+};
+
+}  // namespace once::dynamodb

@@ -1,0 +1,77 @@
+// Opening: the wire, the check that there is a table of ours at its end, and the retries.
+#include <utility>
+
+#include "once/retrying_store.h"
+#include "stores/decorators/decorator.h"
+#include "stores/dynamodb/store.h"
+#include "stores/dynamodb/table.h"
+
+namespace once {
+namespace {
+
+using dynamodb::TableStore;
+
+// One attempt takes a fifth of the time for a call; retrying_store.h adds up to two to its own
+// deadline: one that began just before it, and the reading back of that.
+constexpr int kShares = 5;
+
+RetryOptions retries_within(Duration timeout) {
+  return {.cap = std::chrono::seconds(1), .deadline = timeout - 2 * (timeout / kShares)};
+}
+
+class RetriedTable final : public Decorator<DynamoDbStore> {
+ public:
+  RetriedTable(std::unique_ptr<TableStore> table, std::unique_ptr<Store> retried)
+      : Decorator(*retried), table_(std::move(table)), retried_(std::move(retried)) {}
+
+  DynamoDbCounts counts() const override { return table_->counts(); }
+
+ private:
+  const std::unique_ptr<TableStore> table_;
+  const std::unique_ptr<Store> retried_;  // Before the table, and destroyed first.
+};
+
+Result<void> check_options(const DynamoDbOptions& options) {
+  constexpr Duration kLeast = std::chrono::seconds(1);
+  if (options.table.empty()) return failure(ErrorCode::invalid, "dynamodb: no table is named");
+  if (options.timeout < kLeast || options.timeout > kAttemptLife) {
+    return failure(ErrorCode::invalid, "dynamodb: a timeout has 1 to 60 seconds");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DynamoDbStore>> open_dynamodb(const DynamoDbOptions& options, Clock& clock,
+                                                     Entropy& entropy) {
+  if (Result<void> sound = check_options(options); !sound) {
+    return std::unexpected(std::move(sound.error()));
+  }
+  auto transport = dynamodb::connect(options);
+  if (!transport) return std::unexpected(std::move(transport.error()));
+  if (Result<void> ours = dynamodb::check_format(**transport, options); !ours) {
+    return std::unexpected(std::move(ours.error()));
+  }
+  auto table = std::make_unique<TableStore>(options.table, std::move(*transport),
+                                            options.timeout / kShares, clock, entropy);
+  std::unique_ptr<Store> retried = retry(*table, retries_within(options.timeout), clock, entropy);
+  return std::make_unique<RetriedTable>(std::move(table), std::move(retried));
+}
+
+Result<void> create_dynamodb_table(const DynamoDbOptions& options) {
+  if (Result<void> sound = check_options(options); !sound) return sound;
+  auto transport = dynamodb::connect(options);
+  if (!transport) return std::unexpected(std::move(transport.error()));
+  return dynamodb::create_table(**transport, options);
+}
+
+Result<std::string> check_dynamodb_table(const DynamoDbOptions& options) {
+  if (Result<void> sound = check_options(options); !sound) {
+    return std::unexpected(std::move(sound.error()));
+  }
+  auto transport = dynamodb::connect(options);
+  if (!transport) return std::unexpected(std::move(transport.error()));
+  return dynamodb::describe_table(**transport, options);
+}
+
+}  // namespace once

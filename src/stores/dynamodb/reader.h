@@ -1,0 +1,28 @@
+// get, scan and list. All of them read what every commit answered before has left.
+#pragma once
+
+#include <span>
+
+#include "once/store.h"
+#include "stores/dynamodb/pause.h"
+#include "stores/dynamodb/transport.h"
+
+namespace once::dynamodb {
+
+// The sort of what Once keeps about the table itself; of nobody's items.
+inline constexpr std::int64_t kOwnSort = -1;
+
+struct Reading {
+  const std::string& table;
+  Transport& transport;
+  Time now;  // By which items expire.
+  aws::Deadline deadline;
+};
+
+// What DynamoDB leaves unprocessed is asked for again after a pause.
+Result<std::vector<std::optional<Item>>> read_items(const Reading& reading,
+                                                    std::span<const Key> keys, Pauses pauses);
+Result<ScanPage> read_scan(const Reading& reading, const ScanRequest& request);
+Result<ListPage> read_list(const Reading& reading, const ListRequest& request);
+
+}  // namespace once::dynamodb

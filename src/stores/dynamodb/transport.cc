@@ -1,0 +1,101 @@
+#include "stores/dynamodb/transport.h"
+
+#include <atomic>
+#include <utility>
+
+#include "aws/credential_chain.h"
+
+namespace once::dynamodb {
+namespace {
+
+std::string environment(const std::string& name) { return aws::process_environment()(name); }
+
+std::string region_of(const DynamoDbOptions& options) {
+  if (!options.region.empty()) return options.region;
+  std::string region = environment("AWS_REGION");
+  return region.empty() ? environment("AWS_DEFAULT_REGION") : region;
+}
+
+std::string endpoint_of(const DynamoDbOptions& options, const std::string& region) {
+  if (!options.endpoint.empty()) return options.endpoint;
+  for (const char* name : {"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"}) {
+    if (std::string named = environment(name); !named.empty()) return named;
+  }
+  std::string endpoint = "https://dynamodb.";
+  return endpoint.append(region).append(".amazonaws.com");
+}
+
+double units_in(const Json& consumed) {
+  double units = 0;
+  if (consumed.is_array()) {
+    for (const Json& one : consumed) units += units_in(one);
+  } else if (consumed.is_object() && consumed.contains("CapacityUnits")) {
+    units = consumed["CapacityUnits"].get<double>();
+  }
+  return units;
+}
+
+class Wire final : public Transport {
+ public:
+  Wire(std::unique_ptr<aws::Client> client, bool measures)
+      : client_(std::move(client)), measures_(measures) {}
+
+  Responses send(std::span<const aws::Request> requests, aws::Deadline deadline) override {
+    requests_ += requests.size();
+    if (!measures_) return client_->send(requests, deadline);
+    std::vector<aws::Request> asking(requests.begin(), requests.end());
+    for (aws::Request& request : asking) {
+      Json body = Json::parse(request.body);
+      body["ReturnConsumedCapacity"] = "TOTAL";
+      request.body = body.dump();
+    }
+    Responses responses = client_->send(asking, deadline);
+    for (const auto& response : responses) measure(response);
+    return responses;
+  }
+
+  Duration clock_offset() const override { return client_->clock_offset(); }
+
+  DynamoDbCounts counts() const override { return {requests_, units_}; }
+
+ private:
+  void measure(const Result<aws::Response>& response) {
+    if (!response) return;
+    const Json body = Json::parse(response->body, nullptr, false);
+    if (body.is_object() && body.contains("ConsumedCapacity")) {
+      units_ += units_in(body["ConsumedCapacity"]);
+    }
+  }
+
+  const std::unique_ptr<aws::Client> client_;
+  const bool measures_;
+  std::atomic<std::uint64_t> requests_ = 0;
+  std::atomic<double> units_ = 0;
+};
+
+}  // namespace
+
+aws::Request request_of(const char* call, const Json& body) {
+  std::string target = "DynamoDB_20120810.";
+  target += call;
+  return {.headers = {{"Content-Type", "application/x-amz-json-1.0"},
+                      {"X-Amz-Target", std::move(target)}},
+          .body = body.dump()};
+}
+
+Result<std::unique_ptr<Transport>> connect(const DynamoDbOptions& options) {
+  const std::string region = region_of(options);
+  if (region.empty()) {
+    return failure(ErrorCode::invalid,
+                   "dynamodb: no region; say dynamodb://TABLE?region=REGION or set AWS_REGION");
+  }
+  auto client = aws::Client::open({.endpoint = endpoint_of(options, region),
+                                   .region = region,
+                                   .service = "dynamodb",
+                                   .credentials = aws::default_credentials(),
+                                   .connections = options.connections});
+  if (!client) return std::unexpected(std::move(client.error()));
+  return std::make_unique<Wire>(std::move(*client), options.measure_capacity);
+}
+
+}  // namespace once::dynamodb
