@@ -7,8 +7,7 @@
 namespace once::api {
 namespace {
 
-Plan<Response> merged(Key key, TallyRequest request, DataForm form,
-                      tallies::KnownTallies* known) {
+Plan<Response> merged(Key key, TallyRequest request, DataForm form, tallies::KnownTallies* known) {
   const TallyOutcome outcome = co_await tallies::merge(std::move(key), request, known);
   if (const auto* other = std::get_if<OtherTally>(&outcome)) {
     co_return other_tally(*other).finish();
