@@ -22,7 +22,7 @@ Plan<api::Response> written(Key key, std::string text) {
 
 }  // namespace
 
-std::optional<api::Response> PlainTable::respond(api::Request request, Done later) {
+std::optional<api::Response> PlainTable::respond(api::Request request, Home&, Done later) {
   Key key{{std::move(request.target), ""}};
   Plan<api::Response> plan = request.method == "PUT"
                                  ? written(std::move(key), std::move(request.body))

@@ -30,7 +30,7 @@ api::Headers with_trace(const api::Headers& headers, const server::Trace& trace)
   return changed;
 }
 
-std::optional<api::Response> Watched::respond(api::Request request, Done later) {
+std::optional<api::Response> Watched::respond(api::Request request, Home& home, Done later) {
   const auto asked = std::make_shared<server::Asked>(
       observer_.asked(request, {api::Primitive::proxy, reads(request.method)}));
   if (!asked->span_id.empty()) {
@@ -41,7 +41,7 @@ std::optional<api::Response> Watched::respond(api::Request request, Done later) 
     observer_.answered(*asked, response);
   };
   std::optional<api::Response> now = inner_.respond(
-      std::move(request), [answered, later = std::move(later)](api::Response response) mutable {
+      std::move(request), home, [answered, later = std::move(later)](api::Response response) mutable {
         answered(response);
         later(std::move(response));
       });
