@@ -45,7 +45,8 @@ void take_document(Fields& fields, Effects& effects, DataForm form) {
   std::string key = take_name(fields, "key");
   fields.require("body");
   std::optional<Bytes> body = take_data(fields, "body", form);
-  std::string type = fields.text("type").value_or(std::string(kDocumentType));
+  std::string type(kDocumentType);
+  if (form == DataForm::exact) type = fields.text("type").value_or(std::move(type));
   if (!is_content_type(type)) fields.complain("type", "is not printable");
   const std::optional<std::string> match = fields.text("if_match");
   const std::optional<std::string> none_match = fields.text("if_none_match");

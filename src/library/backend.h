@@ -30,7 +30,7 @@ class Backend {
 
   // As effects::commit.
   virtual Result<effects::Outcome> commit(std::string id, std::optional<effects::ClaimPart> claim,
-                                          const Effects& effects) = 0;
+                                          Effects effects) = 0;
 
   // The time as it is known here.
   virtual Time now() = 0;

@@ -20,11 +20,11 @@ Result<RenewOutcome> Local::renew(std::string_view name, const Ticket& ticket, D
 }
 
 Result<effects::Outcome> Local::commit(std::string id, std::optional<effects::ClaimPart> claim,
-                                       const Effects& effects) {
+                                       Effects effects) {
   return driver_.run(effects::commit({.name_space = name_space_,
                                       .id = std::move(id),
                                       .claim = std::move(claim),
-                                      .effects = effects}));
+                                      .effects = std::move(effects)}));
 }
 
 // Time is the store's, so it is the very moment.

@@ -23,7 +23,7 @@ class Local final : public Backend {
   Result<RenewOutcome> renew(std::string_view name, const Ticket& ticket, Duration lease,
                              Duration within) override;
   Result<effects::Outcome> commit(std::string id, std::optional<effects::ClaimPart> claim,
-                                  const Effects& effects) override;
+                                  Effects effects) override;
   Time now() override { return store_->now(); }
   Time end_of_lease(Time asked, Duration lease, Time told) const override;
 

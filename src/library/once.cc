@@ -63,7 +63,7 @@ RunResult Once::run(std::string_view key, const RunOptions& options, const Work&
 }
 
 Result<effects::Outcome> Once::commit(Effects effects, std::string id) {
-  return backend_->commit(std::move(id), std::nullopt, effects);
+  return backend_->commit(std::move(id), std::nullopt, std::move(effects));
 }
 
 Claims& Once::claims() { return backend_->claims(); }

@@ -16,11 +16,6 @@ using api::JsonObject;
 
 constexpr Duration kLongestWait = std::chrono::minutes(5);  // That a server waits in one call.
 
-// Something that no claim is answered with.
-std::unexpected<Error> odd() {
-  return failure(ErrorCode::unknown, "the server answered what this program does not understand");
-}
-
 // A label need not be UTF-8, but an id that was changed on the way would be another's.
 Result<void> check_request(const std::string& request) {
   if (request.size() <= kMaxLabel && api::is_utf8(request)) return {};
@@ -35,7 +30,7 @@ Result<ClaimOutcome> outcome_of(const api::Response& response) {
   if (code == "busy") {
     outcome = Busy{body.text("owner"), body.time("lease_until"), {}};
   } else if (!code.empty()) {
-    return odd();
+    return misunderstanding();
   } else if (const std::string state = body.text("state"); state == "claimed") {
     outcome = Claimed{Ticket{body.text("ticket")}, body.integer("fence"), body.integer("attempt"),
                       body.time("lease_until")};
@@ -140,7 +135,7 @@ Result<SettleOutcome> RemoteClaims::settle(std::string_view name, std::string_vi
   const std::string code = code_of(told->response);
   if (code == "fenced") return Fenced{};
   if (code == "mismatch") return Mismatch{};
-  if (!code.empty()) return odd();
+  if (!code.empty()) return misunderstanding();
   return Settled{is_replayed(told->response) && !told->again};
 }
 

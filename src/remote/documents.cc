@@ -62,10 +62,6 @@ Result<void> check(const UpdateRequest& request) {
                  "an update by a function has no id through a server; a put or a patch may");
 }
 
-std::unexpected<Error> odd() {
-  return failure(ErrorCode::unknown, "the server answered what this program does not understand");
-}
-
 }  // namespace
 
 Result<std::optional<Document>> RemoteDocuments::get(std::string_view name) {
@@ -76,7 +72,7 @@ Result<std::optional<Document>> RemoteDocuments::get(std::string_view name) {
   if (code_of(told->response) == "not_found") return std::nullopt;
   std::optional<std::string> etag = etag_in(told->response);
   const std::optional<std::string_view> type = told->response.headers.find("Content-Type");
-  if (!etag || !type) return odd();
+  if (!etag || !type) return misunderstanding();
   return Document{{std::move(told->response.body), std::string(*type)}, std::move(*etag)};
 }
 
@@ -95,7 +91,7 @@ Result<WriteOutcome> RemoteDocuments::change(std::string_view name, api::Request
   const std::string code = code_of(told->response);
   if (code == "precondition_failed") return PreconditionFailed{etag_in(told->response)};
   if (code == "mismatch") return documents::Mismatch{};
-  if (!code.empty()) return odd();
+  if (!code.empty()) return misunderstanding();
   if (!own && is_replayed(told->response)) {
     Result<std::optional<Document>> standing = get(name);
     if (!standing) return std::unexpected(std::move(standing.error()));
@@ -103,7 +99,7 @@ Result<WriteOutcome> RemoteDocuments::change(std::string_view name, api::Request
   }
   if (!content) return Updated{};
   std::optional<std::string> etag = etag_in(told->response);
-  if (!etag) return odd();
+  if (!etag) return misunderstanding();
   return Updated{Document{{std::move(question.body), std::move(content->type)}, std::move(*etag)}};
 }
 
@@ -174,7 +170,7 @@ Result<UpdateOutcome> RemoteDocuments::update(std::string_view name, UpdateReque
       updated->conflicts = contended.attempts;
       return std::move(*updated);
     }
-    if (std::holds_alternative<documents::Mismatch>(**tried)) return odd();
+    if (std::holds_alternative<documents::Mismatch>(**tried)) return misunderstanding();
     const Time now = peer_.clock().now();
     const int conflicts = ++contended.attempts;
     if (*standing) contended.etags.push_back((*standing)->etag);

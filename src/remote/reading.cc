@@ -7,6 +7,10 @@
 
 namespace once::remote {
 
+std::unexpected<Error> misunderstanding() {
+  return failure(ErrorCode::unknown, "the server answered what this program does not understand");
+}
+
 Reading::Reading(const api::Response& response) {
   const Result<api::Json> parsed = api::parse_json(response.body);
   sound_ = parsed.has_value();
@@ -67,7 +71,7 @@ std::vector<api::Json> Reading::array(std::string_view name) {
 
 Result<void> Reading::finish() const {
   if (sound_) return {};
-  return failure(ErrorCode::unknown, "the server answered what this program does not understand");
+  return misunderstanding();
 }
 
 }  // namespace once::remote

@@ -12,6 +12,9 @@
 
 namespace once::remote {
 
+// `unknown`, because whatever was asked for may have been done.
+std::unexpected<Error> misunderstanding();
+
 class Reading {
  public:
   // It and what is taken from it live until the same thread reads another.
@@ -26,7 +29,6 @@ class Reading {
   std::optional<api::Json> any(std::string_view name);  // Nothing if it is not there, or null.
   std::vector<api::Json> array(std::string_view name);
 
-  // `unknown`, because whatever was asked for may have been done.
   Result<void> finish() const;
   void misunderstood() { sound_ = false; }
   bool sound() const { return sound_; }

@@ -35,7 +35,7 @@ class Remote final : public Backend {
     return claims_.renew_within(name, ticket, lease, within);
   }
   Result<effects::Outcome> commit(std::string id, std::optional<effects::ClaimPart> claim,
-                                  const Effects& effects) override {
+                                  Effects effects) override {
     return remote::commit(peer_, std::move(id), claim, effects);
   }
   Time now() override { return peer_.clock().now(); }
