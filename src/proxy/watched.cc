@@ -40,11 +40,12 @@ std::optional<api::Response> Watched::respond(api::Request request, Home& home, 
     asked->is_answered = !is_of_upstream(response);
     observer_.answered(*asked, response);
   };
-  std::optional<api::Response> now = inner_.respond(
-      std::move(request), home, [answered, later = std::move(later)](api::Response response) mutable {
-        answered(response);
-        later(std::move(response));
-      });
+  std::optional<api::Response> now =
+      inner_.respond(std::move(request), home,
+                     [answered, later = std::move(later)](api::Response response) mutable {
+                       answered(response);
+                       later(std::move(response));
+                     });
   if (now) answered(*now);
   return now;
 }
