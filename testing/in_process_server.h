@@ -20,6 +20,7 @@ class InProcessServer {
   }
   ~InProcessServer() {
     server_.stop();
+    door_.stop();
     hub_.stop();
     driver_.reset();
   }
@@ -37,7 +38,8 @@ class InProcessServer {
   server::Observer observer_{service_.metrics(), journal_};
   std::unique_ptr<BatchingDriver> driver_;
   server::FollowHub hub_{*driver_, system_clock()};
-  server::Responder responder_{service_, *driver_, hub_, observer_};
+  events::Door door_{*driver_, service_.options().events.routes};
+  server::Responder responder_{service_, *driver_, hub_, observer_, door_};
   server::Server server_{{.threads = 2}, responder_};
   std::string url_;
 };

@@ -157,7 +157,7 @@ class Documents {
   const documents::Contention& contention() const { return contention_; }
 
  protected:
-  documents::Contention& contention() { return contention_; }
+  documents::Contention& own_contention() { return contention_; }
 
  private:
   Result<Key> key_of(std::string_view name) const;

@@ -166,7 +166,7 @@ Result<UpdateOutcome> RemoteDocuments::update(std::string_view name, UpdateReque
     if (!tried) return std::unexpected(std::move(tried.error()));
     if (!*tried) return NotFound{};
     if (auto* updated = std::get_if<Updated>(&**tried)) {
-      contention().succeeded(key, contended.attempts);
+      own_contention().succeeded(key, contended.attempts);
       updated->conflicts = contended.attempts;
       return std::move(*updated);
     }
@@ -176,7 +176,7 @@ Result<UpdateOutcome> RemoteDocuments::update(std::string_view name, UpdateReque
     if (*standing) contended.etags.push_back((*standing)->etag);
     if (contended.etags.size() > kMaxEtags) contended.etags.erase(contended.etags.begin());
     if (now >= until || (!request.adaptive && conflicts >= kPlainAttempts)) return contended;
-    const Duration bound = request.adaptive ? contention().conflicted(key, conflicts, now)
+    const Duration bound = request.adaptive ? own_contention().conflicted(key, conflicts, now)
                                             : kPlainBase * (1 << (conflicts - 1));
     peer_.clock().sleep(peer_.entropy().random_below(std::min(bound, until - now)));
   }
