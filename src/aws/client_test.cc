@@ -165,7 +165,7 @@ TEST(AwsClient, AReplyThatDoesNotComeIsUnknownAtTheDeadline) {
     over.wait();
   }});
   const auto client = client_of(peer);
-  EXPECT_EQ(code_of(client->send({.body = "{}"}, in(Duration(100)))), ErrorCode::unknown);
+  EXPECT_EQ(code_of(client->send({.body = "{}"}, in(Duration(500)))), ErrorCode::unknown);
   over.count_down();
 }
 
