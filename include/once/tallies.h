@@ -119,9 +119,27 @@ inline constexpr std::size_t kMaxReads = 10'000;
 
 Key tally_key(std::string_view name_space, std::string_view name);
 
-// Merges the input into its bucket. Two store calls where the store adds or raises integers by
-// itself, three otherwise; one more for the tally's first.
-Plan<TallyOutcome> merge(Key key, TallyRequest request);
+// What tallies are, as far as this process has seen: that is fixed by a tally's first merge for
+// ever (H21), and so need not be read again. Bounded. Shared by all merges of a process; safe to
+// share between threads.
+class KnownTallies {
+ public:
+  KnownTallies();
+  ~KnownTallies();
+
+  // `meta` is what the tally's meta item holds.
+  bool holds(const Key& tally, const Bytes& meta) const;
+  void learn(const Key& tally, Bytes meta);
+
+ private:
+  class Metas;
+  std::unique_ptr<Metas> metas_;
+};
+
+// Merges the input into its bucket. One store call where the store adds or raises integers by
+// itself, two otherwise; one more where `known` does not have the tally, and another for the
+// tally's first. `known` may be null, and must outlive the plan.
+Plan<TallyOutcome> merge(Key key, TallyRequest request, KnownTallies* known = nullptr);
 
 // All retained buckets of the range as one value; an absent bucket is the identity. Nothing if
 // there is no such tally. A tally of a program's own kind needs its monoid.
@@ -153,6 +171,7 @@ class Tallies {
   Result<Key> key_of(std::string_view name) const;
 
   const std::string name_space_;
+  tallies::KnownTallies known_;
   BlockingDriver driver_;
 };
 

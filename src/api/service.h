@@ -12,6 +12,7 @@
 #include "once/claims.h"
 #include "once/documents.h"
 #include "once/log.h"
+#include "once/tallies.h"
 
 namespace once::api {
 
@@ -36,6 +37,7 @@ class Service {
   const ServiceOptions& options() const { return options_; }
   documents::Contention& contention() { return contention_; }
   logs::KnownEnds& known_ends() { return known_ends_; }
+  tallies::KnownTallies& known_tallies() { return known_tallies_; }
   HotKeys& hot() { return hot_; }
   tokens::Table& tokens() { return tokens_; }
   Metrics& metrics() { return metrics_; }
@@ -44,6 +46,7 @@ class Service {
   const ServiceOptions options_;
   documents::Contention contention_;
   logs::KnownEnds known_ends_;
+  tallies::KnownTallies known_tallies_;
   HotKeys hot_;
   tokens::Table tokens_;
   Metrics metrics_;

@@ -7,8 +7,8 @@
 namespace once::api {
 namespace {
 
-Plan<Response> merged(Key key, TallyRequest request) {
-  const TallyOutcome outcome = co_await tallies::merge(std::move(key), request);
+Plan<Response> merged(Key key, TallyRequest request, tallies::KnownTallies* known) {
+  const TallyOutcome outcome = co_await tallies::merge(std::move(key), request, known);
   if (const auto* other = std::get_if<OtherTally>(&outcome)) {
     co_return other_tally(*other).finish();
   }
@@ -61,7 +61,8 @@ Answer add_to_tally(Call& call) {
   Fields fields(*body);
   TallyRequest request = take_tally(fields);
   if (Result<void> ok = fields.finish(); !ok) return problem(ok.error());
-  return merged(tallies::tally_key(call.name_space, call.name), std::move(request));
+  return merged(tallies::tally_key(call.name_space, call.name), std::move(request),
+                &call.service.known_tallies());
 }
 
 Answer read_tally(Call& call) {

@@ -201,14 +201,19 @@ Key tally_key(std::string_view name_space, std::string_view name) {
   return keys::tally(name_space, name);
 }
 
-Plan<TallyOutcome> merge(Key key, TallyRequest request) {
+Plan<TallyOutcome> merge(Key key, TallyRequest request, KnownTallies* known) {
   const Limits* limits = co_await store_limits();
   const Time now = co_await store_now();
   Result<Order> order = Order::of(std::move(key), std::move(request), now, *limits);
   if (!order) co_return std::unexpected(order.error());
   order->nonce = co_await random_number();
-  const TallyMeta standing = co_await settle_meta(keys::tally_meta(order->key), order->meta());
-  if (standing != order->meta()) co_return OtherTally{standing.monoid, standing.window};
+  if (limits->may_forget) known = nullptr;
+  Bytes meta = encode(order->meta());
+  if (known == nullptr || !known->holds(order->key, meta)) {
+    const TallyMeta standing = co_await settle_meta(keys::tally_meta(order->key), order->meta());
+    if (standing != order->meta()) co_return OtherTally{standing.monoid, standing.window};
+    if (known != nullptr) known->learn(order->key, std::move(meta));
+  }
   if (!order->named()) co_return co_await merge_unnamed(&*order);
   if (order->ids_inside) co_return co_await merge_inside(&*order);
   co_return co_await merge_marked(&*order);

@@ -19,7 +19,7 @@ Result<Key> Tallies::key_of(std::string_view name) const {
 Result<TallyOutcome> Tallies::merge(std::string_view name, const TallyRequest& request) {
   Result<Key> key = key_of(name);
   if (!key) return std::unexpected(std::move(key.error()));
-  return driver_.run(tallies::merge(std::move(*key), request));
+  return driver_.run(tallies::merge(std::move(*key), request, &known_));
 }
 
 Result<std::optional<TallyReading>> Tallies::read(std::string_view name, const TallyRange& range,

@@ -32,7 +32,7 @@ Error explained(const Reply& reply, const DynamoDbOptions& options) {
   const std::string table = "table \"" + options.table + "\"";
   if (reply.type == "ResourceNotFoundException") {
     error.message = "there is no " + table +
-                    " in DynamoDB here; make it with: once table create dynamodb://" +
+                    " in DynamoDB here; make it with: once table create --store dynamodb://" +
                     options.table;
   } else if (error.code == ErrorCode::invalid) {
     error.message = table +

@@ -1,0 +1,128 @@
+// What each operation costs in requests, which is what DynamoDB is paid for.
+#include <gtest/gtest.h>
+
+#include "once/claims.h"
+#include "once/documents.h"
+#include "once/log.h"
+#include "once/tallies.h"
+#include "testing/servers/dynamodb_tables.h"
+#include "testing/servers/needs.h"
+
+namespace once::testing {
+namespace {
+
+class DynamoDbRequests : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ONCE_NEEDS_SERVER(DynamoDbLocal);
+    table_.emplace();
+    DynamoDbOptions options = table_->options();
+    options.measure_capacity = true;
+    store_ = open_dynamodb(options).value();
+    spent();
+  }
+
+  // Since the last time.
+  std::uint64_t spent() {
+    const DynamoDbCounts now = store_->counts();
+    const std::uint64_t requests = now.requests - counted_.requests;
+    units_ = now.capacity_units - counted_.capacity_units;
+    counted_ = now;
+    return requests;
+  }
+
+  std::optional<DynamoDbTable> table_;
+  std::unique_ptr<DynamoDbStore> store_;
+  DynamoDbCounts counted_;
+  double units_ = 0;  // Of what was last spent.
+};
+
+TEST_F(DynamoDbRequests, AClaimItsDuplicateAndItsCompletionAreOneEach) {
+  Claims claims(*store_);
+  const auto taken = claims.take("job", {.owner = "me"});
+  ASSERT_TRUE(taken && std::holds_alternative<Claimed>(*taken));
+  EXPECT_EQ(spent(), 1U);
+  EXPECT_EQ(units_, 1);
+  const auto busy = claims.take("job", {.owner = "you"});
+  ASSERT_TRUE(busy && std::holds_alternative<Busy>(*busy));
+  EXPECT_EQ(spent(), 1U);
+  const auto done = claims.complete("job", std::get<Claimed>(*taken).ticket, "result");
+  ASSERT_TRUE(done && std::holds_alternative<Settled>(*done));
+  EXPECT_EQ(spent(), 1U);
+  EXPECT_EQ(units_, 1);
+  const auto duplicate = claims.take("job", {.owner = "you"});
+  ASSERT_TRUE(duplicate && std::holds_alternative<Done>(*duplicate));
+  EXPECT_EQ(std::get<Done>(*duplicate).result, "result");
+  EXPECT_EQ(spent(), 1U);
+}
+
+TEST_F(DynamoDbRequests, SeenIdsAreOneRequestEach) {
+  Claims claims(*store_);
+  const std::vector<std::string> ids = {"a", "b", "c"};
+  ASSERT_EQ(claims.seen(ids, std::chrono::hours(1)).value(), std::vector<bool>({true, true, true}));
+  EXPECT_EQ(spent(), ids.size());
+  ASSERT_EQ(claims.seen(ids, std::chrono::hours(1)).value(),
+            std::vector<bool>({false, false, false}));
+  EXPECT_EQ(spent(), ids.size());
+}
+
+TEST_F(DynamoDbRequests, AnAppendIsOne) {
+  Log log(*store_);
+  ASSERT_TRUE(log.append("s", {{"a", std::nullopt}}).has_value());
+  EXPECT_EQ(spent(), 2U) << "the first looks for the end";
+  ASSERT_TRUE(log.append("s", {{"b", std::nullopt}}).has_value());
+  EXPECT_EQ(spent(), 1U);
+  EXPECT_EQ(units_, 1);
+  ASSERT_TRUE(log.append("s", {{"c", std::nullopt}}, {.batch = "id"}).has_value());
+  EXPECT_EQ(spent(), 1U) << "a transaction of the batch and its id";
+}
+
+TEST_F(DynamoDbRequests, AnUpdateOfADocumentIsTwo) {
+  Documents documents(*store_);
+  const auto grow =
+      [](const std::optional<documents::Content>& standing) -> Result<documents::Modified> {
+    return documents::Content{(standing ? standing->bytes : "") + "x"};
+  };
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(documents.update("doc", {.modify = grow}).has_value());
+    EXPECT_EQ(spent(), 2U);
+    EXPECT_LE(units_, 2);
+  }
+}
+
+TEST_F(DynamoDbRequests, AnAddAndAMaxAreOneOnceTheTallyIsKnown) {
+  Tallies tallies(*store_);
+  for (const TallyKind kind : {TallyKind::sum, TallyKind::max}) {
+    const std::string name = kind == TallyKind::sum ? "sum" : "max";
+    const auto merge = [&](std::int64_t input) {
+      const auto merged = tallies.merge(name, {.shape = {.kind = kind}, .input = input});
+      ASSERT_TRUE(merged && std::holds_alternative<Tallied>(*merged));
+      EXPECT_TRUE(std::get<Tallied>(*merged).value.has_value());
+    };
+    merge(5);
+    EXPECT_EQ(spent(), 3U) << "the first fixes what the tally is";
+    for (const std::int64_t input : {7, 3}) {
+      merge(input);
+      EXPECT_EQ(spent(), 1U) << name << ' ' << input;
+    }
+    EXPECT_EQ(std::get<std::int64_t>(tallies.read(name).value()->value),
+              kind == TallyKind::sum ? 15 : 7);
+    spent();
+  }
+}
+
+TEST_F(DynamoDbRequests, AnAddToWhatHasExpiredIsTwoAndStartsAgain) {
+  Write first = add({{"h", ""}, 0}, 5, anything(), store_->now());
+  first.version = {1};
+  ASSERT_TRUE(store_->commit({&first, 1}).has_value());
+  EXPECT_EQ(spent(), 1U);
+  Write again = add({{"h", ""}, 0}, 2);
+  again.version = {2};
+  const auto outcome = store_->commit({&again, 1});
+  ASSERT_TRUE(outcome && committed(*outcome));
+  EXPECT_EQ(std::get<Committed>(*outcome).numbers.at(0), 2);
+  EXPECT_EQ(spent(), 2U);
+}
+
+}  // namespace
+}  // namespace once::testing
