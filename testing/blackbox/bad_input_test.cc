@@ -1,6 +1,7 @@
 // Bad input of every kind, from outside: a clear 4xx, and nothing has changed.
 #include <gtest/gtest.h>
 
+#include "testing/blackbox/served_store.h"
 #include "testing/raw_http.h"
 #include "testing/server_process.h"
 
@@ -34,7 +35,8 @@ class BadInput : public ::testing::Test {
     EXPECT_EQ(peer.call("GET", "/v1/tallies/t")->status, 404);
   }
 
-  ServerProcess server_{"memory:"};
+  ServedStore store_;
+  ServerProcess server_{store_.address()};
 };
 
 TEST_F(BadInput, NumbersBeyond64BitsAreRefused) {

@@ -1,6 +1,7 @@
 // What a server does with connections, whatever is asked on them.
 #include <gtest/gtest.h>
 
+#include "testing/blackbox/served_store.h"
 #include "testing/raw_http.h"
 #include "testing/server_process.h"
 
@@ -12,7 +13,8 @@ class Connections : public ::testing::Test {
   void SetUp() override { ASSERT_TRUE(server_.running()) << server_.ready_line(); }
   RawHttp connect() { return RawHttp(server_.port()); }
 
-  ServerProcess server_{"memory:"};
+  ServedStore store_;
+  ServerProcess server_{store_.address()};
 };
 
 TEST_F(Connections, AnswersComeInOrderHoweverManyRequestsWereSentAtOnce) {

@@ -2,6 +2,7 @@
 // says of the answer. What each means in depth is proved beside the code.
 #include <gtest/gtest.h>
 
+#include "testing/blackbox/served_store.h"
 #include "testing/raw_http.h"
 #include "testing/server_process.h"
 
@@ -56,7 +57,8 @@ class Contract : public ::testing::Test {
     return R"({"ticket":")" + ticket + "\"" + more + "}";
   }
 
-  ServerProcess server_{"memory:"};
+  ServedStore store_;
+  ServerProcess server_{store_.address()};
   RawHttp peer_{server_.port()};
 };
 

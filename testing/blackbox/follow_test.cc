@@ -1,6 +1,7 @@
 // Following a log over HTTP.
 #include <gtest/gtest.h>
 
+#include "testing/blackbox/served_store.h"
 #include "testing/raw_http.h"
 #include "testing/server_process.h"
 
@@ -40,7 +41,8 @@ class Follow : public ::testing::Test {
     }
   }
 
-  ServerProcess server_{"memory:"};
+  ServedStore store_;
+  ServerProcess server_{store_.address()};
 };
 
 TEST_F(Follow, SeesWhatIsThereAndWhatIsAppendedLater) {

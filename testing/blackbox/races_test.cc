@@ -5,9 +5,9 @@
 #include <map>
 #include <thread>
 
+#include "testing/blackbox/served_store.h"
 #include "testing/raw_http.h"
 #include "testing/server_process.h"
-#include "testing/temp_dir.h"
 
 namespace once::testing {
 namespace {
@@ -41,12 +41,8 @@ class Races : public ::testing::Test {
     return counts;
   }
 
-  TempDir dir_;
-#ifdef ONCE_HAS_ROCKSDB
-  ServerProcess server_{dir_.path() / "store"};
-#else
-  ServerProcess server_{"memory:"};
-#endif
+  ServedStore store_;
+  ServerProcess server_{store_.address()};
 };
 
 TEST_F(Races, OneOfFiftyHoldsAClaim) {

@@ -3,6 +3,7 @@
 #include "once/dynamodb_store.h"
 #include "testing/conformance/store_conformance.h"
 #include "testing/manual_clock.h"
+#include "testing/servers/dynamodb_environment.h"
 #include "testing/servers/dynamodb_tables.h"
 
 namespace once::testing {

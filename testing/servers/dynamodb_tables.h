@@ -37,7 +37,8 @@ class DynamoDbTable {
 
   const DynamoDbOptions& options() const { return options_; }
   std::string address() const {
-    return "dynamodb://" + options_.table + "?region=eu-west-1&endpoint=" + options_.endpoint;
+    return "dynamodb://" + options_.table +
+           "?region=eu-west-1&timeout=30&endpoint=" + options_.endpoint;
   }
 
  private:

@@ -20,22 +20,44 @@ bool is_open(const Result<CommitOutcome>& answer) {
   return answer.error().code == ErrorCode::unavailable || answer.error().code == ErrorCode::unknown;
 }
 
-// All of them until each is decided, or the deadline has come.
-void fly(const Route& route, std::vector<Flight>& flights, Pauses& pauses, aws::Deadline deadline) {
+// So many are begun together; whether there is time for the next is looked at in between.
+constexpr std::size_t kPiece = 256;
+
+// When a call ends, and from when on no further piece is begun: what is under way at the end is
+// unknown.
+struct Span {
+  aws::Deadline last_piece;
+  aws::Deadline end;
+};
+
+// Sends each its next request. False if there was no time for all.
+bool send_each(const Route& route, std::span<Flight* const> flights, const Span& span) {
+  const Time now = route.now();
+  for (aws::Deadline last = span.end; !flights.empty(); last = span.last_piece) {
+    if (std::chrono::steady_clock::now() >= last) return false;
+    const auto piece = flights.first(std::min(kPiece, flights.size()));
+    std::vector<aws::Request> requests;
+    requests.reserve(piece.size());
+    for (Flight* flight : piece) requests.push_back(flight->next(now));
+    const Responses responses = route.transport.send(requests, span.end);
+    for (std::size_t i = 0; i < piece.size(); ++i) piece[i]->take(responses[i]);
+    flights = flights.subspan(piece.size());
+  }
+  return true;
+}
+
+// All of them until each is decided, or there is no time left.
+void fly(const Route& route, std::vector<Flight>& flights, Pauses& pauses, const Span& span) {
   for (;;) {
     std::vector<Flight*> under_way;
-    std::vector<aws::Request> requests;
-    const Time now = route.now();
     bool wants_pause = false;
     for (Flight& flight : flights) {
       if (flight.decided()) continue;
       wants_pause |= flight.wants_pause();
       under_way.push_back(&flight);
     }
-    if (under_way.empty() || pauses.late() || (wants_pause && !pauses.pause())) return;
-    for (Flight* flight : under_way) requests.push_back(flight->next(now));
-    const Responses responses = route.transport.send(requests, deadline);
-    for (std::size_t i = 0; i < under_way.size(); ++i) under_way[i]->take(responses[i]);
+    if (under_way.empty() || (wants_pause && !pauses.pause())) return;
+    if (!send_each(route, under_way, span)) return;
   }
 }
 
@@ -57,6 +79,8 @@ std::vector<std::size_t> waves_of(std::span<const Transaction> transactions) {
 Answers commit_group(const Route& route, std::span<const Transaction> transactions, Pauses pauses,
                      aws::Deadline deadline) {
   Answers answers(transactions.size(), failure(ErrorCode::unavailable, "an earlier one is open"));
+  const auto begun = std::chrono::steady_clock::now();
+  const Span span{begun + (deadline - begun) / 2, deadline};
   const std::vector<std::size_t> waves = waves_of(transactions);
   const std::size_t count = *std::ranges::max_element(waves) + 1;
   std::map<const Key*, bool, ByValue> open;
@@ -73,7 +97,7 @@ Answers commit_group(const Route& route, std::span<const Transaction> transactio
       members.push_back(i);
       flights.emplace_back(route.table, transactions[i], route.entropy);
     }
-    fly(route, flights, pauses, deadline);
+    fly(route, flights, pauses, span);
     for (std::size_t at = 0; at < members.size(); ++at) {
       const std::size_t i = members[at];
       answers[i] = flights[at].answer();

@@ -23,8 +23,6 @@ class Pauses {
     return true;
   }
 
-  bool late() const { return std::chrono::steady_clock::now() >= deadline_; }
-
  private:
   static constexpr Duration kCap = std::chrono::milliseconds(1'000);
 

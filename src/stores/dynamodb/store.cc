@@ -15,8 +15,6 @@ constexpr std::size_t kBorderBytes = 3;  // Between home and part.
 
 constexpr Limits kLimits = {
     .writes_per_commit = 100,
-    .commits_per_group = 1'000,
-    .keys_per_get = 1'000,
     .value_bytes = kItemBytes - kItemOverhead,
     .partition_bytes = kMaxNameBytes - kBorderBytes,
     .clock_error = kClockError,

@@ -1,0 +1,140 @@
+// The store on DynamoDB, against DynamoDB Local: operations a second with 1, 8 and 64 in flight,
+// what each costs in requests, and sixteen writers on one hot tally. DynamoDB Local does about
+// 1,500 requests a second on two cores and is the bound of all figures but the requests.
+#include <atomic>
+#include <cstdio>
+#include <thread>
+
+#include "bench/harness.h"
+#include "once/batching_driver.h"
+#include "once/claims.h"
+#include "once/log.h"
+#include "once/tallies.h"
+#include "testing/servers/dynamodb_tables.h"
+
+namespace once::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void on_threads(std::size_t count, const std::function<void(std::size_t)>& work) {
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < count; ++i) threads.emplace_back([&, i] { work(i); });
+}
+
+double seconds_since(Clock::time_point begun) {
+  return std::chrono::duration<double>(Clock::now() - begun).count();
+}
+
+// One line: `operation(thread, n)` by so many threads at once.
+void measure(DynamoDbStore& store, const char* name, std::size_t in_flight, std::size_t total,
+             const std::function<bool(std::size_t thread, std::size_t n)>& operation) {
+  const std::size_t each = std::max<std::size_t>(1, total / in_flight);
+  const DynamoDbCounts before = store.counts();
+  const auto begun = Clock::now();
+  on_threads(in_flight, [&](std::size_t thread) {
+    for (std::size_t n = 0; n < each; ++n) insist(operation(thread, n), name);
+  });
+  const double seconds = seconds_since(begun);
+  const DynamoDbCounts after = store.counts();
+  const auto done = static_cast<double>(each * in_flight);
+  std::printf("%-12s %9zu %10.0f %13.2f %11.2f\n", name, in_flight, done / seconds,
+              static_cast<double>(after.requests - before.requests) / done,
+              (after.capacity_units - before.capacity_units) / done);
+  std::fflush(stdout);
+}
+
+void operations(bool quick) {
+  const testing::DynamoDbTable table;
+  DynamoDbOptions options = table.options();
+  options.measure_capacity = true;
+  const auto store = open_dynamodb(options).value();
+  Claims claims(*store);
+  Log log(*store);
+  Tallies tallies(*store);
+  std::printf("%-12s %9s %10s %13s %11s\n", "operation", "in flight", "a second", "requests each",
+              "units each");
+  const std::size_t total = quick ? 64 : 3'000;
+  for (const std::size_t in_flight : {1U, 8U, 64U}) {
+    const auto key = [&](std::size_t thread, std::size_t n) {
+      return std::to_string(in_flight) + "/" + std::to_string(thread) + "/" + std::to_string(n);
+    };
+    const auto take = [&](std::size_t thread, std::size_t n) {
+      return claims.take(key(thread, n), {}).has_value();
+    };
+    measure(*store, "claim", in_flight, total, take);
+    measure(*store, "duplicate", in_flight, total, take);
+    measure(*store, "append", in_flight, total, [&](std::size_t thread, std::size_t) {
+      return log.append(key(thread, 0), {{"event", std::nullopt}}).has_value();
+    });
+    measure(*store, "add", in_flight, total, [&](std::size_t thread, std::size_t) {
+      return tallies.merge(key(thread, 0), {.input = std::int64_t{1}}).has_value();
+    });
+  }
+}
+
+constexpr std::size_t kWriters = 16;
+
+// Merges of sixteen threads of one process, combined.
+double ours(Store& store, std::size_t each) {
+  BatchingDriver driver(store);
+  tallies::KnownTallies known;
+  const Key key = tallies::tally_key("default", "hot");
+  const auto begun = Clock::now();
+  on_threads(kWriters, [&](std::size_t writer) {
+    for (std::size_t n = 0; n < each; ++n) {
+      const CountedItem item{std::to_string(writer) + "/" + std::to_string(n)};
+      TallyRequest request{.shape = {.kind = TallyKind::distinct},
+                           .input = std::vector<CountedItem>{item}};
+      insist(driver.run(tallies::merge(key, std::move(request), &known)).has_value(), "merge");
+    }
+  });
+  return static_cast<double>(kWriters * each) / seconds_since(begun);
+}
+
+// Document 5's: read, combine, write if unchanged; after a conflict full jitter, from 10 ms. What
+// is stored is smaller than ours, in its favour.
+double plain_loop(Store& store, std::size_t each) {
+  const Key key{{"plain", ""}, 0};
+  const auto begun = Clock::now();
+  on_threads(kWriters, [&](std::size_t) {
+    for (std::size_t n = 0; n < each; ++n) {
+      for (int tries = 0;; ++tries) {
+        const auto read = store.get(key);
+        insist(read.has_value(), "read");
+        Bytes next = *read ? std::get<Bytes>((*read)->value) : Bytes(8, '\0');
+        ++next[0];
+        Write write = put(key, next, *read ? unchanged((*read)->version) : absent());
+        write.version = system_entropy().version();
+        const auto outcome = store.commit({&write, 1});
+        insist(outcome.has_value(), "write");
+        if (committed(*outcome)) break;
+        const Duration ceiling(std::min(1'000, 10 << std::min(tries, 7)));
+        system_clock().sleep(system_entropy().random_below(ceiling));
+      }
+    }
+  });
+  return static_cast<double>(kWriters * each) / seconds_since(begun);
+}
+
+void hot_tally(bool quick) {
+  const testing::DynamoDbTable table;
+  const auto store = open_dynamodb(table.options()).value();
+  const double fast = ours(*store, quick ? 20 : 400);
+  const double slow = plain_loop(*store, quick ? 2 : 20);
+  std::printf("\n%zu writers on one tally: %.0f a second; plain loop %.0f; ratio %.1f (target 8)\n",
+              kWriters, fast, slow, fast / slow);
+}
+
+}  // namespace
+}  // namespace once::bench
+
+int main(int count, char** words) {
+  const once::bench::Options options = once::bench::options_from(count, words);
+  if (const auto missing = once::testing::DynamoDbLocal::missing()) {
+    std::printf("%s\n", missing->c_str());
+    return 0;
+  }
+  once::bench::operations(options.quick);
+  once::bench::hot_tally(options.quick);
+}

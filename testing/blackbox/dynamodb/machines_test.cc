@@ -1,0 +1,122 @@
+// Many machines on one table: five servers and commands beside them, killed at random.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <set>
+
+#include "once/entropy.h"
+#include "testing/blackbox/mortal.h"
+#include "testing/servers/dynamodb_environment.h"
+#include "testing/servers/dynamodb_tables.h"
+#include "testing/temp_dir.h"
+
+namespace once::testing {
+namespace {
+
+constexpr int kServers = 5;
+constexpr int kClients = 10;
+constexpr int kJobs = 6;  // Of each client.
+constexpr int kRounds = 8;
+
+class Machines : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    table_.emplace();
+    for (int i = 0; i < kServers; ++i) {
+      servers_.push_back(std::make_unique<Mortal>(table_->address()));
+      ASSERT_TRUE(servers_.back()->running());
+    }
+  }
+
+  Mortal& server(int i) { return *servers_[static_cast<std::size_t>(i % kServers)]; }
+
+  // Runs each client on a thread of its own; meanwhile servers are killed, one after `every` steps.
+  template <class Work>
+  void under_kills(int every, Work work) {
+    std::atomic<bool> done = false;
+    std::jthread killer([&] {
+      Entropy chance(3);
+      int killed_at = 0;
+      while (!done) {
+        if (steps_ - killed_at < every) {
+          std::this_thread::yield();
+          continue;
+        }
+        killed_at = steps_;
+        server(static_cast<int>(chance.random() % kServers)).kill_and_restart();
+        ++kills_;
+      }
+    });
+    std::vector<std::jthread> clients;
+    for (int i = 0; i < kClients; ++i) clients.emplace_back([&, i] { work(i); });
+    clients.clear();
+    done = true;
+  }
+
+  std::optional<DynamoDbTable> table_;
+  std::vector<std::unique_ptr<Mortal>> servers_;
+  std::atomic<int> steps_ = 0;
+  int kills_ = 0;
+};
+
+TEST_F(Machines, UnderKillsEachRaceHasOneWinnerLogsAreGaplessAndNoUpdateIsLost) {
+  ASSERT_EQ(Stubborn(server(0))
+                .call("PUT", "/v1/docs/list", "[]",
+                      "If-None-Match: *\r\nContent-Type: application/json\r\n")
+                .status,
+            201);
+  std::array<std::atomic<int>, kRounds> winners = {};
+  std::atomic<int> failures = 0;
+  under_kills(20, [&](int i) {
+    Stubborn client(server(i));
+    for (int round = 0; round < kRounds; ++round, ++steps_) {
+      const RawAnswer answer =
+          client.call("POST", "/v1/claims/r" + std::to_string(round),
+                      R"({"lease":"1h","request":"c)" + std::to_string(i) + "\"}");
+      if (answer.status == 201) ++winners[static_cast<std::size_t>(round)];
+    }
+    for (int job = 0; job < kJobs; ++job, ++steps_) {
+      const std::string name = "j" + std::to_string(i) + "-" + std::to_string(job);
+      if (!do_job(client, name)) ++failures;
+    }
+  });
+  EXPECT_EQ(failures, 0);
+  EXPECT_GE(kills_, 3);
+  for (const std::atomic<int>& count : winners) EXPECT_EQ(count, 1);
+  Stubborn judge(server(1));
+  constexpr auto kAll = static_cast<std::size_t>(kClients * kJobs);
+  const auto in_log = names_in(judge.call("GET", "/v1/logs/log?limit=1000", "").body);
+  const auto in_document = names_in(judge.call("GET", "/v1/docs/list", "").body);
+  for (const auto* names : {&in_log, &in_document}) {
+    EXPECT_EQ(names->size(), kAll);
+    for (const auto& [name, count] : *names) EXPECT_EQ(count, 1) << name;
+  }
+  const std::string log = judge.call("GET", "/v1/logs/log?limit=1000", "").body;
+  EXPECT_NE(log.find("\"next\":" + std::to_string(kAll + 1)), std::string::npos);
+  EXPECT_NE(judge.call("GET", "/v1/tallies/sum", "").body.find(":" + std::to_string(kAll) + "}"),
+            std::string::npos);
+}
+
+TEST_F(Machines, ACommandRunsOnceOfAllThatAreStartedAndAgainOnlyAfterOneThatWasKilled) {
+  const TempDir dir;
+  const std::string lines = (dir.path() / "lines").string();
+  const auto start = [&](const std::string& key, const std::string& command) {
+    return std::make_unique<ChildProcess>(
+        ONCE_BINARY, std::vector<std::string>{"run", key, "--store", table_->address(), "--lease",
+                                              "1s", "--wait", "60s", "--", "sh", "-c", command});
+  };
+  // One that is killed before it has done anything.
+  auto victim = start("job", "echo begun; sleep 600");
+  ASSERT_EQ(victim->read_line(), "begun");
+  victim->kill();
+  std::vector<std::unique_ptr<ChildProcess>> others;
+  for (int i = 0; i < 5; ++i) others.push_back(start("job", "echo $ONCE_ATTEMPT >> " + lines));
+  for (auto& other : others) EXPECT_EQ(other->wait(), 0);
+  std::ifstream file(lines);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(text, "2\n");
+}
+
+}  // namespace
+}  // namespace once::testing

@@ -1,0 +1,37 @@
+// What the server under test keeps its data in: a new and empty store for each test, of the kind
+// that the program is built for.
+#pragma once
+
+#include <string>
+
+#ifdef ONCE_ON_DYNAMODB
+#include "testing/servers/dynamodb_tables.h"
+#endif
+#include "testing/temp_dir.h"
+
+namespace once::testing {
+
+#ifdef ONCE_ON_DYNAMODB
+class ServedStore {
+ public:
+  std::string address() const { return table_.address(); }
+
+ private:
+  const DynamoDbTable table_;
+};
+#elif defined(ONCE_HAS_ROCKSDB)
+class ServedStore {
+ public:
+  std::string address() const { return directory_.path() / "store"; }
+
+ private:
+  const TempDir directory_;
+};
+#else
+class ServedStore {
+ public:
+  std::string address() const { return "memory:"; }
+};
+#endif
+
+}  // namespace once::testing
