@@ -30,7 +30,7 @@ RedisCluster::RedisCluster() {
   for (int i = 0; i < kServers; ++i) {
     servers_.push_back(std::make_unique<RedisServer>(std::vector<std::string>{
         "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port",
-        std::to_string(free_port()), "--appendfsync", "no"}));
+        std::to_string(free_port()), "--appendonly", "no"}));
     all += " 127.0.0.1:" + std::to_string(servers_.back()->port());
   }
   const std::string said =
