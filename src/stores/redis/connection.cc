@@ -28,10 +28,9 @@ std::vector<Result<Reply>> Connection::finish(Deadline deadline) {
   sound_ = sound_ && replies.size() == ends_.size();
   while (replies.size() < ends_.size()) {
     const bool whole = ends_[replies.size()] <= sent_;
-    replies.push_back(whole ? failure(ErrorCode::unknown,
-                                      "redis: the connection broke, or no "
-                                      "reply came in time")
-                            : failure(ErrorCode::unavailable, "redis: the connection broke"));
+    replies.emplace_back(failure(
+        whole ? ErrorCode::unknown : ErrorCode::unavailable,
+        whole ? "redis: no reply came" : "redis: the connection broke before all was sent"));
   }
   return replies;
 }
