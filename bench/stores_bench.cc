@@ -26,6 +26,12 @@ double seconds_since(Clock::time_point begun) {
   return std::chrono::duration<double>(Clock::now() - begun).count();
 }
 
+template <class T>
+bool well(const Result<T>& answer) {
+  if (!answer) std::printf("%s\n", answer.error().message.c_str());
+  return answer.has_value();
+}
+
 // One line: `operation(thread, n)` by so many threads at once.
 void measure(DynamoDbStore& store, const char* name, std::size_t in_flight, std::size_t total,
              const std::function<bool(std::size_t thread, std::size_t n)>& operation) {
@@ -60,15 +66,15 @@ void operations(bool quick) {
       return std::to_string(in_flight) + "/" + std::to_string(thread) + "/" + std::to_string(n);
     };
     const auto take = [&](std::size_t thread, std::size_t n) {
-      return claims.take(key(thread, n), {}).has_value();
+      return well(claims.take(key(thread, n), {}));
     };
     measure(*store, "claim", in_flight, total, take);
     measure(*store, "duplicate", in_flight, total, take);
     measure(*store, "append", in_flight, total, [&](std::size_t thread, std::size_t) {
-      return log.append(key(thread, 0), {{"event", std::nullopt}}).has_value();
+      return well(log.append(key(thread, 0), {{"event", std::nullopt}}));
     });
     measure(*store, "add", in_flight, total, [&](std::size_t thread, std::size_t) {
-      return tallies.merge(key(thread, 0), {.input = std::int64_t{1}}).has_value();
+      return well(tallies.merge(key(thread, 0), {.input = std::int64_t{1}}));
     });
   }
 }
