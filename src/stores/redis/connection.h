@@ -34,6 +34,7 @@ class Connection {
 
   // Whether it may be used again. False after a reply was missed.
   bool sound() const { return sound_; }
+  void abandon() { sound_ = false; }
 
   // Whether the server has closed it, or says something unasked.
   bool disturbed() const;

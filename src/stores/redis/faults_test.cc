@@ -121,6 +121,16 @@ TEST_F(RedisFaults, AServerThatComesBackIsUsedAgain) {
   EXPECT_TRUE(wins(commit_one(*direct_, fresh(add(key_at("n"), 1)))));
 }
 
+TEST_F(RedisFaults, AServerThatBecameAReplicaTakesNothingUntilItIsAMasterAgain) {
+  const auto hasty = open(server_->port(), std::chrono::seconds(1));
+  EXPECT_EQ(server_->cli("replicaof 127.0.0.1 1"), "OK");
+  EXPECT_EQ(code_of(commit_one(*hasty, fresh(put(key_at("k"), Bytes("v"), absent())))),
+            ErrorCode::unavailable);
+  EXPECT_EQ(code_of(commit_one(*hasty, fresh(add(key_at("n"), 1)))), ErrorCode::unavailable);
+  EXPECT_EQ(server_->cli("replicaof no one"), "OK");
+  EXPECT_TRUE(wins(commit_one(*hasty, fresh(add(key_at("n"), 1)))));
+}
+
 TEST_F(RedisFaults, AServerThatForgotOurScriptsIsToldThemAgainAndOrderIsKept) {
   std::vector<Write> writes;
   for (int i = 0; i < 10; ++i) writes.push_back(fresh(raise(key_at("n"), i)));

@@ -73,6 +73,10 @@ Redirect redirect_of(ReplyView reply) {
   return error == std::errc() ? redirect : Redirect{};
 }
 
+bool is_replicas(ReplyView reply) {
+  return reply.is_error() && first_word(reply.text()) == "READONLY";
+}
+
 Error error_of(ReplyView reply) {
   const std::string_view text = reply.text();
   const std::string_view word = first_word(text);

@@ -55,6 +55,9 @@ struct Redirect {
 };
 Redirect redirect_of(ReplyView reply);
 
+// Whether it was refused because the server is a replica.
+bool is_replicas(ReplyView reply);
+
 // Of an error that the server answered. `unknown` for one that we do not know: it may come from the
 // middle of something.
 Error error_of(ReplyView reply);

@@ -192,6 +192,8 @@ void Router::take_replies(Trip& trip, Deadline deadline) {
     Errand* const errand = trip.awaited[i];
     if (errand == nullptr) continue;
     errand->to_send = false;
+    // A master no more: the address may lead to another one by now.
+    if (replies[i] && is_replicas(**replies[i])) (*trip.lease)->abandon();
     errand->redirect = replies[i] ? redirect_of(**replies[i]) : Redirect{};
     if (errand->redirect.kind == Redirect::Kind::ask && errand->redirect.host.empty()) {
       errand->redirect.host = trip.node->endpoint().host;
