@@ -105,7 +105,11 @@ TEST_F(RedisDamage, ASetOfItemsThatExpireOneAfterAnotherDoesNotGrow) {
   const Time late = store_->now() + std::chrono::hours(1);
   add_at(1'000, late);
   const Time soon = store_->now() + Duration(50);
-  for (std::int64_t sort = 1; sort <= 20; ++sort) add_at(sort, soon);
+  std::vector<Write> early;
+  for (std::int64_t sort = 1; sort <= 20; ++sort) {
+    early.push_back(fresh(add(key_at("t", sort), 1, anything(), soon)));
+  }
+  ASSERT_TRUE(wins(store_->commit(early)));
   while (store_->now() < soon) std::this_thread::yield();
   EXPECT_EQ(server_->cli("zcard 'once:{t}:n'"), "21");
   for (std::int64_t sort = 1'001; sort <= 1'010; ++sort) add_at(sort, late);

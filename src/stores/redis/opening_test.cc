@@ -139,6 +139,7 @@ TEST_F(RedisOpening, TlsIsSpokenToTheServerThatWasMeantOnly) {
   with.ca_file = directory.path() / "none.pem";
   EXPECT_EQ(code_of(open_redis(with)), ErrorCode::invalid);
   with = options();
+  with.timeout = std::chrono::seconds(1);
   with.tls = true;
   with.ca_file = certificate;
   EXPECT_EQ(code_of(open_redis(with)), ErrorCode::unavailable) << "it speaks no TLS there";

@@ -12,6 +12,8 @@ namespace {
 
 using Answer = Result<CommitOutcome>;
 
+constexpr std::size_t kPieceBytes = 16U << 20;
+
 Limits limits_of(bool is_cluster, bool may_forget) {
   return {.writes_per_commit = 10'000,
           .commits_per_group = 10'000,
@@ -91,27 +93,48 @@ std::vector<Answer> ServerStore::do_commit_each(std::span<const Transaction> tra
   return decided;
 }
 
+// In pieces, so that a large group is not all in memory again. After a piece that is not answered
+// whole the rest stays unsent: it might be performed before what is still under way.
 void ServerStore::send(const Group& group, std::span<const std::size_t> which, Deadline until) {
-  const Time now = time_->now();
-  std::vector<Command> commands;
-  commands.reserve(which.size());
-  for (const std::size_t i : which) {
-    commands.push_back(command_of(group.transactions[i], group.forms[i], now));
+  while (!which.empty()) {
+    std::vector<Command> commands;
+    std::size_t bytes = 0;
+    const Time now = time_->now();
+    while (commands.size() < which.size() && bytes < kPieceBytes) {
+      const std::size_t i = which[commands.size()];
+      commands.push_back(command_of(group.transactions[i], group.forms[i], now));
+      bytes += commands.back().bytes.size();
+    }
+    const std::size_t sent = commands.size();
+    const bool whole = send_piece(group, which.first(sent), commands, until);
+    which = which.subspan(sent);
+    if (whole) continue;
+    for (const std::size_t i : which) {
+      group.answers[i] = failure(ErrorCode::unavailable, "redis: an earlier one is not answered");
+    }
+    return;
   }
+}
+
+bool ServerStore::send_piece(const Group& group, std::span<const std::size_t> which,
+                             std::span<const Command> commands, Deadline until) {
   const Time sent = time_->own();
   const std::vector<Result<Reply>> replies = router_->run(commands, until);
   const Time received = time_->own();
   const Time after = time_->now();
+  bool whole = true;
   for (std::size_t at = 0; at < which.size(); ++at) {
     const std::size_t i = which[at];
     if (!replies[at]) {
       group.answers[i] = std::unexpected(replies[at].error());
+      whole = false;
       continue;
     }
     Verdict verdict = verdict_of(group.transactions[i], group.forms[i], **replies[at], after);
     if (verdict.server) time_->learn(sent, received, *verdict.server);
     group.answers[i] = std::move(verdict.answer);
   }
+  return whole;
 }
 
 }  // namespace once::redis

@@ -47,6 +47,9 @@ class ServerStore final : public RedisStore {
 
   // Answers those of `which`; leaves open what must be sent as a script.
   void send(const Group& group, std::span<const std::size_t> which, Deadline until);
+  // Whether all were answered.
+  bool send_piece(const Group& group, std::span<const std::size_t> which,
+                  std::span<const Command> commands, Deadline until);
 
   Deadline deadline() const { return std::chrono::steady_clock::now() + patience_; }
   Reading reading() { return {*router_, *time_, deadline()}; }
