@@ -7,6 +7,11 @@
 //                    a table of Amazon DynamoDB, shared by any number of processes; the options are
 //                    region, endpoint (of something else that speaks like it), timeout (in seconds,
 //                    10) and connections (64)
+//   redis://user:password@host:port/database
+//                    a Redis server or cluster, shared by any number of processes; user, password,
+//                    port and database may be left out; the options are timeout (in seconds, 10)
+//                    and connections (64). rediss:// is the same over TLS, with ca (a file of
+//                    certificates to trust)
 //   http://host:7600 no store, but a running server that has one: open() only
 //
 // `rocksdb:/dir?durability=relaxed` syncs once a second instead of before every answer.

@@ -12,9 +12,9 @@ constexpr std::string_view kCommon = R"(
 'once help COMMAND' explains a command and gives examples.
 
 Every command takes:
-  --store STORE           a directory, a store's address (memory:, rocksdb:/dir, or
-                          dynamodb://table?region=R), or a running server (http://host:7600); a
-                          directory where a server runs is that server
+  --store STORE           a directory, a store's address (memory:, rocksdb:/dir,
+                          dynamodb://table?region=R, or redis://host:port/0), or a running server
+                          (http://host:7600); a directory where a server runs is that server
   --namespace NAME        keeps its keys apart from those of other namespaces
   --token TOKEN           for a server that asks for one
   --if-store-down WHAT    proceed: claim and seen answer as if all were new; refuse: they fail

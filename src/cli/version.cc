@@ -16,6 +16,12 @@ constexpr std::array kStores = {
 #ifdef ONCE_HAS_ROCKSDB
     BuiltIn{"rocksdb", "a directory on this machine, owned by one process at a time"},
 #endif
+#ifdef ONCE_HAS_DYNAMODB
+    BuiltIn{"dynamodb", "a table of Amazon DynamoDB, shared by any number of processes"},
+#endif
+#ifdef ONCE_HAS_REDIS
+    BuiltIn{"redis", "a Redis server or cluster, shared by any number of processes"},
+#endif
 };
 
 // None of the texts holds a character that JSON escapes.

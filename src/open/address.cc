@@ -5,7 +5,6 @@
 #include <utility>
 
 namespace once {
-namespace {
 
 std::optional<std::string> percent_decoded(std::string_view text) {
   std::string decoded;
@@ -24,8 +23,6 @@ std::optional<std::string> percent_decoded(std::string_view text) {
   }
   return decoded;
 }
-
-}  // namespace
 
 // A directory may have a colon in its name, but not before its first slash.
 Address parse_address(std::string_view text) {

@@ -19,6 +19,9 @@ struct Address {
 // One without a scheme is a directory: "rocksdb".
 Address parse_address(std::string_view text);
 
+// Nothing if a percent sign is not followed by two hexadecimal digits.
+std::optional<std::string> percent_decoded(std::string_view text);
+
 // By name, values percent-decoded. `invalid` for what is no list of options, or names one twice.
 Result<std::map<std::string, std::string>> options_in(std::string_view text);
 

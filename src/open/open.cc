@@ -9,6 +9,9 @@
 #ifdef ONCE_HAS_DYNAMODB
 #include "open/dynamodb.h"
 #endif
+#ifdef ONCE_HAS_REDIS
+#include "open/redis.h"
+#endif
 #ifdef ONCE_HAS_ROCKSDB
 #include "once/rocksdb_store.h"
 #endif
@@ -63,6 +66,16 @@ Opened open_table([[maybe_unused]] const Address& address) {
 #endif
 }
 
+Opened open_server([[maybe_unused]] const Address& address) {
+#ifdef ONCE_HAS_REDIS
+  const Result<RedisOptions> options = redis_options(address);
+  if (!options) return std::unexpected(options.error());
+  return open_redis(*options);
+#else
+  return failure(ErrorCode::unsupported, "this build has no store on Redis");
+#endif
+}
+
 std::unexpected<Error> needs_nothing() {
   return failure(ErrorCode::unsupported, "only dynamodb:// has a table; other stores need none");
 }
@@ -83,9 +96,10 @@ Result<std::unique_ptr<Store>> open_store(std::string_view text, const OpenOptio
     return failure(ErrorCode::invalid, "a store's address is empty");
   }
   if (address.scheme == "dynamodb") return open_table(address);
+  if (address.scheme == "redis" || address.scheme == "rediss") return open_server(address);
   return failure(ErrorCode::unsupported,
                  "no store \"" + address.scheme +
-                     ":\"; there are memory:, rocksdb: and dynamodb:, or a directory");
+                     ":\"; there are memory:, rocksdb:, dynamodb: and redis:, or a directory");
 }
 
 Result<void> create_table([[maybe_unused]] std::string_view text) {

@@ -21,8 +21,8 @@ TEST(Open, MemoryIsAnAddress) {
 
 TEST(Open, WhatIsNoStoreIsSaidSo) {
   EXPECT_EQ(complaint("telepathy:there"),
-            "unsupported: no store \"telepathy:\"; there are memory:, rocksdb: and dynamodb:, or a "
-            "directory");
+            "unsupported: no store \"telepathy:\"; there are memory:, rocksdb:, dynamodb: and "
+            "redis:, or a directory");
   EXPECT_EQ(complaint(""), "invalid: a store's address is empty");
   EXPECT_EQ(complaint("memory:here"), "invalid: memory: takes neither a place nor options");
 }
@@ -81,6 +81,32 @@ TEST(Open, ATablesAddressIsCheckedBeforeAnythingIsSent) {
             "invalid: option \"region\" stands twice in an address");
   EXPECT_EQ(create_table("memory:").error().code, ErrorCode::unsupported);
   EXPECT_EQ(check_table("./here").error().code, ErrorCode::unsupported);
+}
+#endif
+
+#ifdef ONCE_HAS_REDIS
+TEST(Open, AnAddressOfRedisIsCheckedBeforeAnythingIsSent) {
+  const std::string form =
+      "invalid: an address of Redis is redis://HOST:PORT/DATABASE, or "
+      "redis://USER:PASSWORD@HOST:PORT/DATABASE with what is not a letter or digit as %XX";
+  for (const char* const bad :
+       {"redis:", "redis://", "redis:here", "redis://host:0", "redis://host:65536/0",
+        "redis://host:1/x", "redis://host/-1", "redis://user@host:1/0", "redis://user:@host:1/0",
+        "redis://:secr%zt@host/0", "redis://[::1/0"}) {
+    EXPECT_EQ(complaint(bad), form) << bad;
+  }
+  const std::string options =
+      "invalid: redis has the options timeout (in seconds) and connections (1 to 1000), and rediss "
+      "also ca (a file), not ";
+  EXPECT_EQ(complaint("redis://host?colour=red"), options + "\"colour=red\"");
+  EXPECT_EQ(complaint("redis://host?ca=file"), options + "\"ca=file\"");
+  EXPECT_EQ(complaint("redis://host?connections=0"), options + "\"connections=0\"");
+  EXPECT_EQ(complaint("redis://host?timeout=61"), "invalid: redis: a timeout has 1 to 60 seconds");
+}
+
+TEST(Open, AServerThatIsNotThereIsUnavailableAndNoPasswordIsTold) {
+  const std::string said = complaint("redis://:s3cret@127.0.0.1:1/0?timeout=1");
+  EXPECT_EQ(said, "unavailable: redis: nobody answers at 127.0.0.1:1");
 }
 #endif
 

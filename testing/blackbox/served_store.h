@@ -5,7 +5,11 @@
 #include <string>
 
 #ifdef ONCE_ON_DYNAMODB
+#include "testing/servers/dynamodb_environment.h"
 #include "testing/servers/dynamodb_tables.h"
+#elif defined(ONCE_ON_REDIS)
+#include "testing/servers/redis_environment.h"
+#include "testing/servers/redis_server.h"
 #endif
 #include "testing/temp_dir.h"
 
@@ -18,6 +22,14 @@ class ServedStore {
 
  private:
   const DynamoDbTable table_;
+};
+#elif defined(ONCE_ON_REDIS)
+class ServedStore {
+ public:
+  std::string address() const { return server_.address(); }
+
+ private:
+  const RedisServer server_;
 };
 #elif defined(ONCE_HAS_ROCKSDB)
 class ServedStore {

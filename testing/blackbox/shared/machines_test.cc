@@ -1,4 +1,5 @@
-// Many machines on one table: five servers and commands beside them, killed at random.
+// Many machines on one store that they share: five servers and commands beside them, killed at
+// random.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -7,8 +8,7 @@
 
 #include "once/entropy.h"
 #include "testing/blackbox/mortal.h"
-#include "testing/servers/dynamodb_environment.h"
-#include "testing/servers/dynamodb_tables.h"
+#include "testing/blackbox/served_store.h"
 #include "testing/temp_dir.h"
 
 namespace once::testing {
@@ -22,9 +22,9 @@ constexpr int kRounds = 8;
 class Machines : public ::testing::Test {
  protected:
   void SetUp() override {
-    table_.emplace();
+    store_.emplace();
     for (int i = 0; i < kServers; ++i) {
-      servers_.push_back(std::make_unique<Mortal>(table_->address()));
+      servers_.push_back(std::make_unique<Mortal>(store_->address()));
       ASSERT_TRUE(servers_.back()->running());
     }
   }
@@ -54,7 +54,7 @@ class Machines : public ::testing::Test {
     done = true;
   }
 
-  std::optional<DynamoDbTable> table_;
+  std::optional<ServedStore> store_;
   std::vector<std::unique_ptr<Mortal>> servers_;
   std::atomic<int> steps_ = 0;
   int kills_ = 0;
@@ -103,7 +103,7 @@ TEST_F(Machines, ACommandRunsOnceOfAllThatAreStartedAndAgainOnlyAfterOneThatWasK
   const std::string lines = (dir.path() / "lines").string();
   const auto start = [&](const std::string& key, const std::string& command) {
     return std::make_unique<ChildProcess>(
-        ONCE_BINARY, std::vector<std::string>{"run", key, "--store", table_->address(), "--lease",
+        ONCE_BINARY, std::vector<std::string>{"run", key, "--store", store_->address(), "--lease",
                                               "1s", "--wait", "60s", "--", "sh", "-c", command});
   };
   // One that is killed before it has done anything.

@@ -1,0 +1,136 @@
+#include "stores/redis/node.h"
+
+#include <charconv>
+#include <utility>
+
+#include "stores/redis/command.h"
+#include "stores/redis/scripts.h"
+
+namespace once::redis {
+namespace {
+
+std::optional<std::int64_t> number_in(std::string_view text) {
+  std::int64_t number = 0;
+  const char* const end = std::to_address(text.end());
+  const auto [stopped, error] = std::from_chars(std::to_address(text.begin()), end, number);
+  if (error != std::errc() || stopped != end) return std::nullopt;
+  return number;
+}
+
+// What a connection says first. The time is last.
+std::vector<std::string> greetings(const RedisOptions& options) {
+  std::vector<std::string> greetings;
+  if (!options.user.empty()) {
+    greetings.push_back(text_of({"AUTH", options.user, options.password}));
+  } else if (!options.password.empty()) {
+    greetings.push_back(text_of({"AUTH", options.password}));
+  }
+  if (options.database != 0) {
+    greetings.push_back(text_of({"SELECT", std::to_string(options.database)}));
+  }
+  for (const Script* const script : all_scripts()) {
+    greetings.push_back(text_of({"SCRIPT", "LOAD", script->text}));
+  }
+  greetings.push_back(text_of({"TIME"}));
+  return greetings;
+}
+
+// "ERR AUTH <password> called without any password configured", "ERR DB index is out of range".
+Error greeting_error(ReplyView reply) {
+  Error error = error_of(reply);
+  if (error.code != ErrorCode::unknown) return error;
+  const bool refused = reply.text().find("max number of clients") == std::string_view::npos;
+  error.code = refused ? ErrorCode::denied : ErrorCode::unavailable;
+  return error;
+}
+
+}  // namespace
+
+std::optional<Time> time_in(ReplyView reply) {
+  if (reply.size() != 2) return std::nullopt;
+  const auto seconds = number_in(reply[0].text());
+  const auto microseconds = number_in(reply[1].text());
+  if (!seconds || !microseconds) return std::nullopt;
+  return Time(Duration(*seconds * 1'000 + *microseconds / 1'000));
+}
+
+Lease::Lease(Node& node, std::unique_ptr<Connection> connection)
+    : node_(&node), connection_(std::move(connection)) {}
+
+Lease::~Lease() {
+  if (connection_) node_->give_back(std::move(connection_));
+}
+
+Node::Node(Endpoint endpoint, const RedisOptions& options, Dialler& dialler, ServerTime& time)
+    : endpoint_(std::move(endpoint)), options_(options), dialler_(dialler), time_(time) {}
+
+Result<Lease> Node::lease(Deadline deadline) {
+  if (!await_turn(deadline)) {
+    return failure(ErrorCode::unavailable, "redis: all connections are in use");
+  }
+  if (std::unique_ptr<Connection> idle = idle_one()) return Lease(*this, std::move(idle));
+  Result<std::unique_ptr<Connection>> opened = open(deadline);
+  if (opened) return Lease(*this, std::move(*opened));
+  give_back(nullptr);
+  return std::unexpected(std::move(opened.error()));
+}
+
+bool Node::await_turn(Deadline deadline) {
+  Lock lock(mutex_);
+  while (leased_ >= options_.connections) {
+    if (returned_.wait_until(lock.native(), deadline) == std::cv_status::timeout) {
+      if (leased_ >= options_.connections) return false;
+    }
+  }
+  ++leased_;
+  return true;
+}
+
+// One that the server has closed meanwhile would make the next command's outcome unknown.
+std::unique_ptr<Connection> Node::idle_one() {
+  const Lock lock(mutex_);
+  while (!idle_.empty()) {
+    std::unique_ptr<Connection> last = std::move(idle_.back());
+    idle_.pop_back();
+    if (!last->disturbed()) return last;
+  }
+  return nullptr;
+}
+
+Result<std::unique_ptr<Connection>> Node::open(Deadline deadline) {
+  Result<std::unique_ptr<Channel>> channel = dialler_.dial(endpoint_, deadline);
+  if (!channel) return std::unexpected(std::move(channel.error()));
+  auto connection = std::make_unique<Connection>(std::move(*channel));
+  if (Result<void> greeted = greet(*connection, deadline); !greeted) {
+    return std::unexpected(std::move(greeted.error()));
+  }
+  return connection;
+}
+
+Result<void> Node::greet(Connection& connection, Deadline deadline) {
+  const std::vector<std::string> sentences = greetings(options_);
+  const std::vector<std::string_view> commands(sentences.begin(), sentences.end());
+  const Time sent = time_.own();
+  const std::vector<Result<Reply>> replies = connection.exchange(commands, deadline);
+  for (const Result<Reply>& reply : replies) {
+    if (!reply) {
+      return failure(ErrorCode::unavailable, "redis: no answer from " + to_text(endpoint_));
+    }
+    if ((**reply).is_error()) return std::unexpected(greeting_error(**reply));
+  }
+  const std::optional<Time> server = time_in(**replies.back());
+  if (!server) return failure(ErrorCode::unsupported, "redis: this does not answer as Redis does");
+  time_.learn(sent, time_.own(), *server);
+  return {};
+}
+
+void Node::give_back(std::unique_ptr<Connection> connection) {
+  {
+    const Lock lock(mutex_);
+    --leased_;
+    if (connection && connection->sound()) idle_.push_back(std::move(connection));
+  }
+  returned_.notify_one();
+}
+
+}  // namespace once::redis

@@ -1,0 +1,92 @@
+// Opening: the wire, what is at its end, and the retries.
+#include <thread>
+#include <utility>
+
+#include "once/retrying_store.h"
+#include "stores/decorators/decorator.h"
+#include "stores/redis/startup.h"
+#include "stores/redis/store.h"
+
+namespace once {
+namespace {
+
+using redis::ServerStore;
+
+// One attempt takes a fifth of the time for a call; retrying_store.h adds up to two to its own
+// deadline: one that began just before it, and the reading back of that.
+constexpr int kShares = 5;
+
+RetryOptions retries_within(Duration timeout) {
+  return {.cap = std::chrono::milliseconds(500), .deadline = timeout - 2 * (timeout / kShares)};
+}
+
+// Goes on evenly whatever is done to the machine's wall clock (H15).
+class SteadyClock final : public Clock {
+ public:
+  Time now() override {
+    return Time(std::chrono::floor<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
+  }
+  void sleep(Duration length) override { std::this_thread::sleep_for(length); }
+  void wait(std::condition_variable& signal, std::unique_lock<std::mutex>& lock,
+            Time until) override {
+    signal.wait_for(lock, until - now());
+  }
+};
+
+class RetriedServer final : public Decorator<RedisStore> {
+ public:
+  RetriedServer(std::unique_ptr<ServerStore> server, std::unique_ptr<Store> retried)
+      : Decorator(*retried), server_(std::move(server)), retried_(std::move(retried)) {}
+
+  RedisCounts counts() const override { return server_->counts(); }
+
+ private:
+  const std::unique_ptr<ServerStore> server_;
+  const std::unique_ptr<Store> retried_;  // Before the server, and destroyed first.
+};
+
+Result<void> check_options(const RedisOptions& options) {
+  constexpr Duration kLeast = std::chrono::seconds(1);
+  if (options.host.empty() || options.port == 0) {
+    return failure(ErrorCode::invalid, "redis: no host or port is named");
+  }
+  if (options.timeout < kLeast || options.timeout > kAttemptLife) {
+    return failure(ErrorCode::invalid, "redis: a timeout has 1 to 60 seconds");
+  }
+  if (options.connections == 0) return failure(ErrorCode::invalid, "redis: no connections");
+  if (options.database < 0) return failure(ErrorCode::invalid, "redis: a database has a number");
+  if (!options.user.empty() && options.password.empty()) {
+    return failure(ErrorCode::invalid, "redis: a user needs a password");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RedisStore>> open_redis(const RedisOptions& options) {
+  static SteadyClock clock;
+  return open_redis(options, clock);
+}
+
+Result<std::unique_ptr<RedisStore>> open_redis(const RedisOptions& options, Clock& clock,
+                                               Entropy& entropy) {
+  if (Result<void> sound = check_options(options); !sound) {
+    return std::unexpected(std::move(sound.error()));
+  }
+  Result<std::unique_ptr<redis::Dialler>> dialler = redis::make_dialler(options);
+  if (!dialler) return std::unexpected(std::move(dialler.error()));
+  auto time = std::make_unique<redis::ServerTime>(clock);
+  auto router = std::make_unique<redis::Router>(options, std::move(*dialler), *time);
+  const redis::Deadline deadline = std::chrono::steady_clock::now() + options.timeout;
+  if (Result<void> opened = router->open(deadline); !opened) {
+    return std::unexpected(std::move(opened.error()));
+  }
+  Result<redis::Standing> standing = redis::check_servers(*router, options, deadline);
+  if (!standing) return std::unexpected(std::move(standing.error()));
+  auto server = std::make_unique<ServerStore>(std::move(time), std::move(router),
+                                              std::move(*standing), options.timeout / kShares);
+  std::unique_ptr<Store> retried = retry(*server, retries_within(options.timeout), clock, entropy);
+  return std::make_unique<RetriedServer>(std::move(server), std::move(retried));
+}
+
+}  // namespace once

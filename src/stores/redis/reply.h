@@ -1,0 +1,68 @@
+// What a server answers to one command, and what its errors mean.
+#pragma once
+
+#include <hiredis/hiredis.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "once/error.h"
+
+namespace once::redis {
+
+// A view into a Reply.
+class ReplyView {
+ public:
+  explicit ReplyView(const redisReply* reply) : reply_(reply) {}
+
+  bool is_nil() const { return reply_->type == REDIS_REPLY_NIL; }
+  bool is_error() const { return reply_->type == REDIS_REPLY_ERROR; }
+  bool is_list() const { return reply_->type == REDIS_REPLY_ARRAY; }
+  bool is_ok() const { return reply_->type == REDIS_REPLY_STATUS; }
+
+  // Of strings, states and errors; otherwise empty.
+  std::string_view text() const;
+  std::optional<std::int64_t> integer() const;
+
+  std::size_t size() const { return is_list() ? reply_->elements : 0; }
+  ReplyView operator[](std::size_t i) const { return ReplyView(reply_->element[i]); }
+
+ private:
+  const redisReply* reply_;
+};
+
+class Reply {
+ public:
+  explicit Reply(redisReply* reply) : reply_(reply) {}
+  ReplyView operator*() const { return ReplyView(reply_.get()); }
+
+ private:
+  struct Free {
+    void operator()(redisReply* reply) const { freeReplyObject(reply); }
+  };
+  std::unique_ptr<redisReply, Free> reply_;
+};
+
+// What a cluster, or a server that does not know our scripts, wants the client to do.
+struct Redirect {
+  enum class Kind : std::uint8_t { none, load_scripts, moved, ask };
+  Kind kind = Kind::none;
+  std::string host;  // Empty: the one that was asked.
+  std::uint16_t port = 0;
+};
+Redirect redirect_of(ReplyView reply);
+
+// Whether it was refused because the server is a replica.
+bool is_replicas(ReplyView reply);
+
+// Of an error that the server answered. `unknown` for one that we do not know: it may come from the
+// middle of something.
+Error error_of(ReplyView reply);
+
+// Of one to a reading, or of anything that is not the answer it should be.
+Error reading_error_of(ReplyView reply);
+
+}  // namespace once::redis

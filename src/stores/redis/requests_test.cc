@@ -1,0 +1,119 @@
+// What each operation costs in requests and round trips.
+#include "once/claims.h"
+#include "once/documents.h"
+#include "once/log.h"
+#include "once/tallies.h"
+#include "stores/redis/store_fixture.h"
+#include "testing/manual_clock.h"
+
+namespace once::testing {
+namespace {
+
+class RedisRequests : public RedisTest {
+ protected:
+  void SetUp() override {
+    RedisTest::SetUp();
+    if (!server_) return;
+    // By this clock no time passes, so the server is not asked for its own.
+    store_ = open_redis({.port = server_->port()}, clock_).value();
+    spent();
+  }
+
+  // Requests since the last time; they were in so many round trips.
+  std::uint64_t spent() {
+    const RedisCounts now = store_->counts();
+    const std::uint64_t requests = now.requests - counted_.requests;
+    trips_ = now.round_trips - counted_.round_trips;
+    counted_ = now;
+    return requests;
+  }
+
+  ManualClock clock_;
+  std::unique_ptr<RedisStore> store_;
+  RedisCounts counted_;
+  std::uint64_t trips_ = 0;
+};
+
+TEST_F(RedisRequests, AClaimItsDuplicateAndItsCompletionAreOneEach) {
+  Claims claims(*store_);
+  const auto taken = claims.take("job", {.owner = "me"});
+  ASSERT_TRUE(taken && std::holds_alternative<Claimed>(*taken));
+  EXPECT_EQ(spent(), 1U);
+  const auto busy = claims.take("job", {.owner = "you"});
+  ASSERT_TRUE(busy && std::holds_alternative<Busy>(*busy));
+  EXPECT_EQ(spent(), 1U);
+  const auto done = claims.complete("job", std::get<Claimed>(*taken).ticket, "result");
+  ASSERT_TRUE(done && std::holds_alternative<Settled>(*done));
+  EXPECT_EQ(spent(), 1U);
+  const auto duplicate = claims.take("job", {.owner = "you"});
+  ASSERT_TRUE(duplicate && std::holds_alternative<Done>(*duplicate));
+  EXPECT_EQ(spent(), 1U);
+}
+
+TEST_F(RedisRequests, SeenIdsAreOneRequestEachInOneRoundTrip) {
+  Claims claims(*store_);
+  const std::vector<std::string> ids = {"a", "b", "c"};
+  for (const bool first : {true, false}) {
+    ASSERT_EQ(claims.seen(ids, std::chrono::hours(1)).value(), std::vector<bool>(3, first));
+    EXPECT_EQ(spent(), ids.size());
+    EXPECT_EQ(trips_, 1U);
+  }
+}
+
+TEST_F(RedisRequests, AnAppendIsOne) {
+  Log log(*store_);
+  ASSERT_TRUE(log.append("s", {{"a", std::nullopt}}).has_value());
+  EXPECT_EQ(spent(), 2U) << "the first looks for the end";
+  ASSERT_TRUE(log.append("s", {{"b", std::nullopt}}).has_value());
+  EXPECT_EQ(spent(), 1U);
+  ASSERT_TRUE(log.append("s", {{"c", std::nullopt}}, {.batch = "id"}).has_value());
+  EXPECT_EQ(spent(), 1U);
+}
+
+TEST_F(RedisRequests, AnAddIsOneOnceTheTallyIsKnown) {
+  Tallies tallies(*store_);
+  const auto merge = [&] {
+    const auto merged = tallies.merge("sum", {.input = std::int64_t{5}});
+    ASSERT_TRUE(merged && std::holds_alternative<Tallied>(*merged));
+  };
+  merge();
+  EXPECT_LE(spent(), 3U) << "the first fixes what the tally is";
+  merge();
+  EXPECT_EQ(spent(), 1U);
+}
+
+TEST_F(RedisRequests, AnUpdateOfADocumentIsTwo) {
+  Documents documents(*store_);
+  const auto grow =
+      [](const std::optional<documents::Content>& standing) -> Result<documents::Modified> {
+    return documents::Content{(standing ? standing->bytes : "") + "x"};
+  };
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(documents.update("doc", {.modify = grow}).has_value());
+    EXPECT_EQ(spent(), 2U);
+  }
+}
+
+TEST_F(RedisRequests, GroupsReadingsAndScansAreOneRoundTrip) {
+  std::vector<Write> writes;
+  std::vector<Key> keys;
+  for (int i = 0; i < 100; ++i) {
+    writes.push_back(fresh(add(key_at("g", i), 1)));
+    keys.push_back(writes.back().key);
+  }
+  std::vector<Transaction> group;
+  for (const Write& write : writes) group.emplace_back(&write, 1);
+  for (const auto& answer : store_->commit_each(group)) ASSERT_TRUE(wins(answer));
+  EXPECT_EQ(spent(), 100U);
+  EXPECT_EQ(trips_, 1U);
+  ASSERT_TRUE(wins(store_->commit(writes)));
+  EXPECT_EQ(spent(), 1U);
+  ASSERT_TRUE(store_->get(keys).has_value());
+  EXPECT_EQ(spent(), 100U);
+  EXPECT_EQ(trips_, 1U);
+  ASSERT_EQ(store_->scan({.partition = {"g", ""}}).value().entries.size(), 100U);
+  EXPECT_EQ(spent(), 1U);
+}
+
+}  // namespace
+}  // namespace once::testing

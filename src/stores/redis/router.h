@@ -1,0 +1,80 @@
+// Brings each command to the server that has its slot: the only one there is, or one of a cluster.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernel/mutex.h"
+#include "once/redis_store.h"
+#include "stores/redis/command.h"
+#include "stores/redis/node.h"
+
+namespace once::redis {
+
+// Safe to share between threads.
+class Router {
+ public:
+  // `time` must outlive it.
+  Router(RedisOptions options, std::unique_ptr<Dialler> dialler, ServerTime& time);
+
+  // Finds out what is there. Before anything else.
+  Result<void> open(Deadline deadline);
+
+  bool is_cluster() const { return is_cluster_; }
+
+  // One reply for each command. Of those in one slot the later is performed after the earlier, or
+  // the earlier not at all (`unavailable`); `reads` are exempt from that. What is answered as an
+  // error of the server comes as a reply.
+  std::vector<Result<Reply>> run(std::span<const Command> commands, Deadline deadline);
+  Result<Reply> run(const Command& command, Deadline deadline);
+
+  // The servers that have slots, in a fixed order, and a number that changes with what they have.
+  struct Map {
+    std::vector<Endpoint> servers;
+    std::uint64_t state = 0;
+  };
+  Map map();
+
+  // At one server, whatever its slots.
+  Result<Reply> run_at(const Endpoint& endpoint, std::string_view command, Deadline deadline);
+
+  RedisCounts counts() const { return {requests_, round_trips_}; }
+
+ private:
+  static constexpr std::size_t kSlots = 16'384;
+
+  struct Errand;  // A command on its way.
+  struct Trip;    // Errands that go to one server together.
+
+  Node& node(const Endpoint& endpoint) ONCE_REQUIRES(mutex_);
+  Node& node_at(const Endpoint& endpoint) ONCE_EXCLUDES(mutex_);
+  Node& node_for(const Errand& errand) ONCE_EXCLUDES(mutex_);
+  void travel(std::vector<Errand>& errands, Deadline deadline);
+  void send(Trip& trip);
+  void take_replies(Trip& trip, Deadline deadline);
+  bool redirect(std::vector<Errand>& errands, Deadline deadline);
+  Result<void> learn_slots(Deadline deadline);
+  Result<void> learn_slots_from(const Endpoint& endpoint, Deadline deadline);
+  void take_slots(ReplyView reply, const Endpoint& told_by) ONCE_EXCLUDES(mutex_);
+
+  const RedisOptions options_;
+  const std::unique_ptr<Dialler> dialler_;
+  ServerTime& time_;
+  const Endpoint first_;
+  bool is_cluster_ = false;  // Constant after open().
+
+  std::atomic<std::uint64_t> requests_ = 0;
+  std::atomic<std::uint64_t> round_trips_ = 0;
+
+  Mutex mutex_;
+  // Never removed from, so that nodes stay where they are.
+  std::map<Endpoint, std::unique_ptr<Node>> nodes_ ONCE_GUARDED_BY(mutex_);
+  std::vector<Node*> slots_ ONCE_GUARDED_BY(mutex_);  // Of a cluster: by slot; null: nobody's.
+};
+
+}  // namespace once::redis

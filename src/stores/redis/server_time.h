@@ -1,0 +1,37 @@
+// The server's time, as far as its answers tell, going on at the pace of our own clock (H15).
+//
+// It is kept no later than the server's: an item that has expired by it has expired for the server.
+#pragma once
+
+#include "kernel/mutex.h"
+#include "once/time.h"
+
+namespace once::redis {
+
+// Safe to share between threads.
+class ServerTime {
+ public:
+  explicit ServerTime(Clock& clock) : clock_(clock) {}
+
+  // What our clock shows, for learn().
+  Time own() { return clock_.now(); }
+
+  // The server showed `server` somewhen between `sent` and `received` of our clock.
+  void learn(Time sent, Time received, Time server);
+
+  // Never steps back.
+  Time now();
+
+  // Whether the server should be asked for its time with the next command.
+  bool is_old();
+
+ private:
+  Clock& clock_;
+  Mutex mutex_;
+  bool known_ ONCE_GUARDED_BY(mutex_) = false;
+  Duration offset_ ONCE_GUARDED_BY(mutex_){0};
+  Time learnt_ ONCE_GUARDED_BY(mutex_);
+  Time last_ ONCE_GUARDED_BY(mutex_);
+};
+
+}  // namespace once::redis

@@ -1,0 +1,119 @@
+#include "testing/relay/wire_relay.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+namespace once::testing {
+namespace {
+
+constexpr int kLookAroundMs = 20;
+
+sockaddr_in loopback(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  return address;
+}
+
+int open_socket() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) std::abort();
+  return socket;
+}
+
+bool send_all(int socket, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+// Nothing once the peer has closed.
+std::string_view receive(int socket, std::array<char, 1U << 16>& room) {
+  const ssize_t came = ::recv(socket, room.data(), room.size(), 0);
+  return {room.data(), came > 0 ? static_cast<std::size_t>(came) : 0};
+}
+
+}  // namespace
+
+WireRelay::WireRelay(std::uint16_t server_port)
+    : server_port_(server_port), listener_(open_socket()) {
+  sockaddr_in address = loopback(0);
+  socklen_t length = sizeof(address);
+  auto* const name = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(listener_, name, length) != 0 || ::listen(listener_, 64) != 0 ||
+      ::getsockname(listener_, name, &length) != 0) {
+    std::abort();
+  }
+  port_ = ntohs(address.sin_port);
+  thread_ = std::thread([this] { listen(); });
+}
+
+WireRelay::~WireRelay() {
+  ending_ = true;
+  thread_.join();
+  for (std::thread& thread : threads_) thread.join();
+  ::close(listener_);
+}
+
+void WireRelay::decide(Decide decide) {
+  const std::lock_guard lock(mutex_);
+  decide_ = std::move(decide);
+}
+
+WireRelay::Fate WireRelay::decided(std::string_view bytes) {
+  const std::lock_guard lock(mutex_);
+  return decide_ ? decide_(bytes) : Fate::pass;
+}
+
+void WireRelay::listen() {
+  while (!ending_) {
+    pollfd one{.fd = listener_, .events = POLLIN, .revents = 0};
+    if (::poll(&one, 1, kLookAroundMs) <= 0) continue;
+    const int client = ::accept(listener_, nullptr, nullptr);
+    if (client >= 0) threads_.emplace_back([this, client] { serve(client); });
+  }
+}
+
+void WireRelay::serve(int client) {
+  const int server = open_socket();
+  const sockaddr_in address = loopback(server_port_);
+  bool open = ::connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  bool stalled = false;
+  std::array<char, 1U << 16> room{};
+  while (open && !ending_) {
+    std::array<pollfd, 2> both{{{.fd = client, .events = POLLIN, .revents = 0},
+                                {.fd = server, .events = POLLIN, .revents = 0}}};
+    if (::poll(both.data(), both.size(), kLookAroundMs) <= 0) continue;
+    if (both[1].revents != 0) {
+      const std::string_view bytes = receive(server, room);
+      open = !bytes.empty() && send_all(client, bytes);
+    }
+    if (both[0].revents == 0 || !open) continue;
+    const std::string_view bytes = receive(client, room);
+    const Fate fate = bytes.empty() || stalled ? Fate::pass : decided(bytes);
+    stalled = stalled || fate == Fate::stall;
+    open = !bytes.empty() && fate != Fate::cut;
+    if (!open || stalled) continue;
+    open = send_all(server, bytes);
+    // What comes back shows that it was done.
+    if (fate == Fate::drop_reply) {
+      receive(server, room);
+      open = false;
+    }
+  }
+  ::close(server);
+  ::close(client);
+}
+
+}  // namespace once::testing

@@ -1,0 +1,54 @@
+// Stands between a client and a real server on loopback, for protocols that relay.h does not speak:
+// it decides about bytes as they come. What a client sends at once, and is short, comes at once.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <string_view>
+#include <thread>
+
+namespace once::testing {
+
+class WireRelay {
+ public:
+  enum class Fate : std::uint8_t {
+    pass,
+    cut,         // The server never sees it, and the connection is closed.
+    drop_reply,  // The server has done it, and the connection is closed.
+    stall,       // The server never sees it, and nothing comes back.
+  };
+  using Decide = std::function<Fate(std::string_view bytes)>;
+
+  // To the server on that loopback port.
+  explicit WireRelay(std::uint16_t server_port);
+  ~WireRelay();
+  WireRelay(const WireRelay&) = delete;
+  WireRelay& operator=(const WireRelay&) = delete;
+
+  std::uint16_t port() const { return port_; }
+
+  // From now on, for what clients send. Without one, all passes.
+  void decide(Decide decide);
+
+ private:
+  void listen();
+  void serve(int client);
+  Fate decided(std::string_view bytes);
+
+  const std::uint16_t server_port_;
+  int listener_ = -1;
+  std::uint16_t port_ = 0;
+  std::atomic<bool> ending_ = false;
+
+  std::mutex mutex_;
+  Decide decide_;  // Guarded by mutex_.
+
+  std::list<std::thread> threads_;  // The listener's alone, and joined after it.
+  std::thread thread_;
+};
+
+}  // namespace once::testing

@@ -1,0 +1,94 @@
+#include "testing/servers/redis_cluster.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <sstream>
+#include <thread>
+
+namespace once::testing {
+namespace {
+
+constexpr int kServers = 3;
+
+// The first keys of a slot; none if it is empty.
+std::vector<std::string> keys_in(const RedisServer& server, int slot, int count) {
+  std::istringstream said(
+      server.cli("cluster getkeysinslot " + std::to_string(slot) + " " + std::to_string(count)));
+  std::vector<std::string> keys;
+  for (std::string key; std::getline(said, key);) {
+    if (!key.empty()) keys.push_back(key);
+  }
+  return keys;
+}
+
+}  // namespace
+
+RedisCluster::RedisCluster() {
+  std::string all;
+  for (int i = 0; i < kServers; ++i) {
+    servers_.push_back(std::make_unique<RedisServer>(std::vector<std::string>{
+        "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port",
+        std::to_string(free_port()), "--appendonly", "no"}));
+    all += " 127.0.0.1:" + std::to_string(servers_.back()->port());
+  }
+  const std::string said =
+      servers_[0]->cli("--cluster create" + all + " --cluster-replicas 0 --cluster-yes");
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  for (const auto& server : servers_) {
+    while (server->cli("cluster info").find("cluster_state:ok") == std::string::npos) {
+      if (std::chrono::steady_clock::now() > deadline) {
+        std::fprintf(stderr, "no cluster of redis-server:\n%s\n", said.c_str());
+        std::abort();
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+}
+
+std::size_t RedisCluster::owner_of(int slot) const {
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    // A server answers for its own slots, and sends elsewhere for others.
+    std::istringstream nodes(server(i).cli("cluster nodes"));
+    for (std::string line; std::getline(nodes, line);) {
+      if (line.find("myself") == std::string::npos) continue;
+      std::istringstream words(line);
+      std::string word;
+      for (int skip = 0; skip < 8; ++skip) words >> word;
+      while (words >> word) {
+        if (word.starts_with('[')) continue;
+        const int first = std::atoi(word.c_str());
+        const std::size_t dash = word.find('-');
+        const int last = dash == std::string::npos ? first : std::atoi(word.c_str() + dash + 1);
+        if (slot >= first && slot <= last) return i;
+      }
+    }
+  }
+  std::abort();
+}
+
+void RedisCluster::move(int slot, std::size_t to, const std::function<void()>& between) const {
+  const std::size_t from = owner_of(slot);
+  if (from == to) return;
+  const std::string number = std::to_string(slot);
+  server(to).cli("cluster setslot " + number + " importing " + id_of(from));
+  server(from).cli("cluster setslot " + number + " migrating " + id_of(to));
+  const std::string target =
+      "migrate 127.0.0.1 " + std::to_string(server(to).port()) + " \"\" 0 5000 keys ";
+  bool began = false;
+  for (;;) {
+    const std::vector<std::string> keys = keys_in(server(from), slot, began ? 100 : 1);
+    if (keys.empty()) break;
+    std::string quoted;
+    for (const std::string& key : keys) quoted += " '" + key + "'";
+    server(from).cli(target + quoted);
+    if (!began && between) between();
+    began = true;
+  }
+  for (const auto& server : servers_) {
+    server->cli("cluster setslot " + number + " node " + id_of(to));
+  }
+}
+
+}  // namespace once::testing
