@@ -31,7 +31,8 @@ class Events : public ::testing::Test {
     std::ofstream(config) << "[[route]]\ntype = 'build.*'\nforward = '" << handler
                           << "/handle'\nlog = 'builds'\ntally = 'build-count'\nttl = '1h'\n"
                           << "timeout = '30s'\nlease = '1s'\n";
-    server_ = std::make_unique<ServerProcess>(store, std::vector<std::string>{"--config", config});
+    const std::vector<std::string> more = {"--config", config, "--log", "text"};
+    server_ = std::make_unique<ServerProcess>(store, more);
     ASSERT_TRUE(server_->running());
   }
 
