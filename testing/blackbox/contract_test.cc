@@ -12,6 +12,12 @@ namespace {
 const std::string kCreate = "If-None-Match: *\r\n";
 const std::string kMerge = "Content-Type: application/merge-patch+json\r\n";
 const std::string kPatch = "Content-Type: application/json-patch+json\r\n";
+#ifdef ONCE_ON_DYNAMODB
+constexpr int kManyIds = 2'000;  // A write each; DynamoDB Local makes some 1,400 a second.
+#else
+constexpr int kManyIds = 10'000;
+#endif
+
 const std::string kKeyed = "Idempotency-Key: \"k1\"\r\n";
 
 class Contract : public ::testing::Test {
@@ -119,10 +125,13 @@ TEST_F(Contract, IdsAreSeenInOrderOnce) {
   get(200, R"("state":"done")", "/v1/claims/a");
   expect(204, "", "DELETE", "/v1/claims/a");
   post(200, R"({"first":[true]})", "/v1/seen", R"({"ids":["a"]})");
-  std::string ids = "\"i0\"";
-  for (int i = 1; i < 10'000; ++i) ids += ",\"i" + std::to_string(i) + "\"";
-  post(200, "true", "/v1/seen", "{\"ids\":[" + ids + "]}");
-  post(400, code("invalid"), "/v1/seen", "{\"ids\":[" + ids + ",\"more\"]}");
+  const auto ids = [](int count) {
+    std::string list = "\"i0\"";
+    for (int i = 1; i < count; ++i) list += ",\"i" + std::to_string(i) + "\"";
+    return "{\"ids\":[" + list + "]}";
+  };
+  post(200, "true", "/v1/seen", ids(kManyIds));
+  post(400, code("invalid"), "/v1/seen", ids(10'001));
 }
 
 TEST_F(Contract, HotKeysAreThoseWithConflicts) {

@@ -18,6 +18,7 @@ constexpr int kServers = 5;
 constexpr int kClients = 10;
 constexpr int kJobs = 6;  // Of each client.
 constexpr int kRounds = 8;
+constexpr int kEvery = 20;  // Steps, of all clients together, between two kills.
 
 class Machines : public ::testing::Test {
  protected:
@@ -31,19 +32,17 @@ class Machines : public ::testing::Test {
 
   Mortal& server(int i) { return *servers_[static_cast<std::size_t>(i % kServers)]; }
 
-  // Runs each client on a thread of its own; meanwhile servers are killed, one after `every` steps.
+  // Runs each client on a thread of its own; meanwhile servers are killed, one in kEvery steps.
   template <class Work>
-  void under_kills(int every, Work work) {
+  void under_kills(Work work) {
     std::atomic<bool> done = false;
     std::jthread killer([&] {
       Entropy chance(3);
-      int killed_at = 0;
       while (!done) {
-        if (steps_ - killed_at < every) {
+        if (steps_ < (kills_ + 1) * kEvery) {
           std::this_thread::yield();
           continue;
         }
-        killed_at = steps_;
         server(static_cast<int>(chance.random() % kServers)).kill_and_restart();
         ++kills_;
       }
@@ -54,10 +53,15 @@ class Machines : public ::testing::Test {
     done = true;
   }
 
+  // Before each step of a client: a server may take long to come back, and is waited for.
+  void pace() {
+    while (steps_ >= (kills_ + 2) * kEvery) std::this_thread::yield();
+  }
+
   std::optional<ServedStore> store_;
   std::vector<std::unique_ptr<Mortal>> servers_;
   std::atomic<int> steps_ = 0;
-  int kills_ = 0;
+  std::atomic<int> kills_ = 0;
 };
 
 TEST_F(Machines, UnderKillsEachRaceHasOneWinnerLogsAreGaplessAndNoUpdateIsLost) {
@@ -68,15 +72,17 @@ TEST_F(Machines, UnderKillsEachRaceHasOneWinnerLogsAreGaplessAndNoUpdateIsLost) 
             201);
   std::array<std::atomic<int>, kRounds> winners = {};
   std::atomic<int> failures = 0;
-  under_kills(20, [&](int i) {
+  under_kills([&](int i) {
     Stubborn client(server(i));
     for (int round = 0; round < kRounds; ++round, ++steps_) {
+      pace();
       const RawAnswer answer =
           client.call("POST", "/v1/claims/r" + std::to_string(round),
                       R"({"lease":"1h","request":"c)" + std::to_string(i) + "\"}");
       if (answer.status == 201) ++winners[static_cast<std::size_t>(round)];
     }
     for (int job = 0; job < kJobs; ++job, ++steps_) {
+      pace();
       const std::string name = "j" + std::to_string(i) + "-" + std::to_string(job);
       if (!do_job(client, name)) ++failures;
     }
