@@ -81,7 +81,7 @@ Journal::Line::Line(Journal& journal, Level level, std::string_view what)
 Journal::Line::~Line() {
   if (journal_ == nullptr) return;
   journal_->finish(out_);
-  journal_->end(level_, std::move(out_));
+  journal_->end(level_, out_);
 }
 
 // A line that would be too long goes without what does not fit.
