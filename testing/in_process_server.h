@@ -39,7 +39,7 @@ class InProcessServer {
   std::unique_ptr<BatchingDriver> driver_;
   server::FollowHub hub_{*driver_, system_clock()};
   events::Door door_{*driver_, service_.options().events.routes};
-  server::Responder responder_{service_, *driver_, hub_, observer_, door_};
+  server::Responder responder_{service_, *driver_, hub_, observer_, door_, kAttemptLife};
   server::Server server_{{.threads = 2}, responder_};
   std::string url_;
 };

@@ -1,8 +1,6 @@
 // A server on loopback that does, connection by connection, just what a test scripted.
 #pragma once
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +13,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "testing/loopback.h"
 
 namespace once::testing {
 
@@ -76,49 +76,37 @@ class ScriptedPeer {
   // The first connection gets the first script, and so on; when the last one ended, it listens no
   // more.
   explicit ScriptedPeer(std::vector<Script> scripts) {
-    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof(address);
-    auto* const name = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listener_, name, length) != 0 || ::listen(listener_, 16) != 0 ||
-        ::getsockname(listener_, name, &length) != 0) {
-      std::abort();
-    }
-    port_ = ntohs(address.sin_port);
     thread_ = std::thread([this, scripts = std::move(scripts)] { serve(scripts); });
   }
   ~ScriptedPeer() {
     end();
-    ::close(listener_);
+    ::close(listener_.socket);
   }
   ScriptedPeer(const ScriptedPeer&) = delete;
   ScriptedPeer& operator=(const ScriptedPeer&) = delete;
 
   // Takes no further connection. What the scripts have noted may be read after this.
   void end() {
-    ::shutdown(listener_, SHUT_RDWR);
+    ::shutdown(listener_.socket, SHUT_RDWR);
     if (thread_.joinable()) thread_.join();
   }
 
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(listener_.port); }
   int connections() const { return connections_; }
 
  private:
   void serve(const std::vector<Script>& scripts) {
     for (const Script& script : scripts) {
-      const int socket = ::accept(listener_, nullptr, nullptr);
+      const int socket = ::accept(listener_.socket, nullptr, nullptr);
       if (socket < 0) return;
       ++connections_;
       Conversation conversation(socket);
       script(conversation);
     }
-    ::shutdown(listener_, SHUT_RDWR);
+    ::shutdown(listener_.socket, SHUT_RDWR);
   }
 
-  int listener_ = -1;
-  int port_ = 0;
+  const Listener listener_ = listen_on_loopback();
   std::atomic<int> connections_ = 0;
   std::thread thread_;
 };

@@ -22,6 +22,8 @@
 #include <string_view>
 #include <thread>
 
+#include "testing/certificate.h"
+#include "testing/loopback.h"
 #include "testing/temp_dir.h"
 
 namespace once::testing {
@@ -30,63 +32,29 @@ class TlsPeer {
  public:
   // `names` as a certificate has them: "IP:127.0.0.1".
   explicit TlsPeer(const char* names) : context_(SSL_CTX_new(TLS_server_method())) {
-    EVP_PKEY* const key = EVP_EC_gen("P-256");
-    X509* const certificate = X509_new();
-    X509_set_version(certificate, 2);
-    ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1);
-    X509_gmtime_adj(X509_getm_notBefore(certificate), -3'600);
-    X509_gmtime_adj(X509_getm_notAfter(certificate), 3'600);
-    X509_set_pubkey(certificate, key);
-    X509_NAME* const name = X509_get_subject_name(certificate);
-    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
-                               reinterpret_cast<const unsigned char*>("once test"), -1, -1, 0);
-    X509_set_issuer_name(certificate, name);
-    X509_EXTENSION* const extension =
-        X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, names);
-    X509_add_ext(certificate, extension, -1);
-    X509_EXTENSION_free(extension);
-    if (X509_sign(certificate, key, EVP_sha256()) == 0 ||
-        SSL_CTX_use_certificate(context_, certificate) != 1 ||
-        SSL_CTX_use_PrivateKey(context_, key) != 1) {
+    make_certificate(directory_.path(), names);
+    const std::string key_file = (directory_.path() / "key.pem").string();
+    if (SSL_CTX_use_certificate_file(context_, certificate_file().c_str(), SSL_FILETYPE_PEM) != 1 ||
+        SSL_CTX_use_PrivateKey_file(context_, key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
       std::abort();
     }
-    std::FILE* const file = std::fopen(certificate_file().c_str(), "w");
-    if (file == nullptr || PEM_write_X509(file, certificate) != 1) std::abort();
-    std::fclose(file);
-    X509_free(certificate);
-    EVP_PKEY_free(key);
-    listen();
+    thread_ = std::thread([this] { serve(); });
   }
   ~TlsPeer() {
-    ::shutdown(listener_, SHUT_RDWR);
+    ::shutdown(listener_.socket, SHUT_RDWR);
     thread_.join();
-    ::close(listener_);
+    ::close(listener_.socket);
     SSL_CTX_free(context_);
   }
   TlsPeer(const TlsPeer&) = delete;
   TlsPeer& operator=(const TlsPeer&) = delete;
 
-  std::string url() const { return "https://127.0.0.1:" + std::to_string(port_); }
+  std::string url() const { return "https://127.0.0.1:" + std::to_string(listener_.port); }
   std::string certificate_file() const { return (directory_.path() / "certificate.pem").string(); }
   int connections() const { return connections_; }
   int requests() const { return requests_; }
 
  private:
-  void listen() {
-    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof(address);
-    auto* const name = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listener_, name, length) != 0 || ::listen(listener_, 16) != 0 ||
-        ::getsockname(listener_, name, &length) != 0) {
-      std::abort();
-    }
-    port_ = ntohs(address.sin_port);
-    thread_ = std::thread([this] { serve(); });
-  }
-
   // One request a connection, with "{}" for a body.
   void serve() {
     // OpenSSL writes without MSG_NOSIGNAL.
@@ -94,7 +62,8 @@ class TlsPeer {
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
-    for (int socket = -1; (socket = ::accept(listener_, nullptr, nullptr)) >= 0; ::close(socket)) {
+    for (int socket = -1; (socket = ::accept(listener_.socket, nullptr, nullptr)) >= 0;
+         ::close(socket)) {
       ++connections_;
       SSL* const stream = SSL_new(context_);
       SSL_set_fd(stream, socket);
@@ -122,8 +91,7 @@ class TlsPeer {
 
   const TempDir directory_;
   SSL_CTX* const context_;
-  int listener_ = -1;
-  int port_ = 0;
+  const Listener listener_ = listen_on_loopback();
   std::atomic<int> connections_ = 0;
   std::atomic<int> requests_ = 0;
   std::thread thread_;

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "testing/loopback.h"
 #include "testing/scripted_peer.h"
 
 namespace once::testing {
@@ -19,28 +21,15 @@ class Upstream {
   using Answer = std::function<std::string(const std::string& request, int number)>;
 
   // At port 0, one is chosen.
-  explicit Upstream(Answer answer, int port = 0) : answer_(std::move(answer)) {
-    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const int on = 1;
-    ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    sockaddr_in address{};
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof(address);
-    auto* const name = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listener_, name, length) != 0 || ::listen(listener_, 128) != 0 ||
-        ::getsockname(listener_, name, &length) != 0) {
-      std::abort();
-    }
-    port_ = ntohs(address.sin_port);
+  explicit Upstream(Answer answer, std::uint16_t port = 0)
+      : answer_(std::move(answer)), listener_(listen_on_loopback(port)) {
     acceptor_ = std::thread([this] { accept(); });
   }
   ~Upstream() { end(); }
 
   // Every connection ends.
   void end() {
-    ::shutdown(listener_, SHUT_RDWR);
+    ::shutdown(listener_.socket, SHUT_RDWR);
     if (!acceptor_.joinable()) return;
     acceptor_.join();
     {
@@ -49,11 +38,11 @@ class Upstream {
     }
     for (std::thread& thread : threads_) thread.join();
     for (const int socket : sockets_) ::close(socket);
-    ::close(listener_);
+    ::close(listener_.socket);
   }
 
-  int port() const { return port_; }
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  std::uint16_t port() const { return listener_.port; }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port()); }
 
   int requests() {
     const std::lock_guard lock(mutex_);
@@ -75,7 +64,7 @@ class Upstream {
  private:
   void accept() {
     for (;;) {
-      const int socket = ::accept(listener_, nullptr, nullptr);
+      const int socket = ::accept(listener_.socket, nullptr, nullptr);
       if (socket < 0) return;
       const std::lock_guard lock(mutex_);
       ++connections_;
@@ -106,8 +95,7 @@ class Upstream {
   }
 
   const Answer answer_;
-  int listener_ = -1;
-  int port_ = 0;
+  const Listener listener_;
   std::mutex mutex_;
   std::condition_variable signal_;
   std::vector<std::string> seen_;

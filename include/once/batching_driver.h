@@ -20,6 +20,9 @@ class Home {
  public:
   virtual ~Home() = default;
   virtual void later(std::move_only_function<void()> task) = 0;
+
+  // Nobody is there any more who wants an answer: what only waits need not go on.
+  virtual bool is_deserted() const { return false; }
 };
 
 namespace detail {
@@ -92,8 +95,9 @@ class BatchingDriver {
   // called. `patience` as for the blocking driver.
   //
   // With a `home`, the plan goes on there between its steps, and `done` is called there unless the
-  // plan was cut short: what every plan of a round waits for is the driver's thread. The store must
-  // outlive the home, and a home that drops what it was given drops the plan.
+  // plan was cut short: what every plan of a round waits for is the driver's thread. A plan whose
+  // home is deserted is cut short at its next pause. The store must outlive the home, which lives
+  // at least as long as `done`; a home that drops what it was given drops the plan.
   template <class T>
   Result<void> start(Plan<T> plan, std::move_only_function<void(Result<T>)> done,
                      Duration patience = kAttemptLife, Home* home = nullptr) {

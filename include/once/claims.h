@@ -39,6 +39,7 @@ struct Claimed {
   std::int64_t fence = 0;    // Only rises for a key.
   std::int64_t attempt = 1;  // Which try this is, from 1.
   Time lease_until;
+  bool repeated = false;  // An equal request got it before.
 };
 struct Busy {  // Another holder; come back later.
   std::string owner;
@@ -111,15 +112,19 @@ Plan<bool> forget(Key key);
 
 Plan<std::optional<ClaimState>> show(Key key);
 
+struct Seen {
+  std::vector<bool> first;
+  bool repeated = false;  // An equal request marked some of them before.
+};
+
 // Marks each key as done without a result and tells which were not marked before; a key twice in
 // `keys` is first once. With an equal non-empty `request` a repeat gets the same answer.
-Plan<std::vector<bool>> seen(std::vector<Key> keys, Duration ttl, std::string request);
+Plan<Seen> seen(std::vector<Key> keys, Duration ttl, std::string request);
 
 // An answer to take() or seen(), unless the store was down and the caller wants to proceed: then
 // Unguarded, and every id is first.
 Result<ClaimOutcome> or_proceed(Result<ClaimOutcome> answer, IfStoreDown policy);
-Result<std::vector<bool>> or_proceed(Result<std::vector<bool>> answer, std::size_t ids,
-                                     IfStoreDown policy);
+Result<Seen> or_proceed(Result<Seen> answer, std::size_t ids, IfStoreDown policy);
 
 // The claims of a namespace, of one kind or of all, in bounded pages: a page may be empty and still
 // be followed by another.

@@ -141,6 +141,9 @@ class KnownTallies {
 // tally's first. `known` may be null, and must outlive the plan.
 Plan<TallyOutcome> merge(Key key, TallyRequest request, KnownTallies* known = nullptr);
 
+// What merging `request` would meet, if the name is another tally's. One get.
+Plan<std::optional<OtherTally>> other_than(Key key, TallyRequest request);
+
 // All retained buckets of the range as one value; an absent bucket is the identity. Nothing if
 // there is no such tally. A tally of a program's own kind needs its monoid.
 Plan<std::optional<TallyReading>> read(Key key, TallyRange range,

@@ -40,4 +40,8 @@ class Clock {
 // clock is set back, this one goes on at its own pace. Lives as long as the process.
 Clock& system_clock();
 
+// The wall clock as it was at first use, and from then on its own pace whatever is done to that:
+// for those who learn another machine's time by it (H15). Lives as long as the process.
+Clock& even_clock();
+
 }  // namespace once

@@ -39,7 +39,7 @@ Response claimed_response(const Claimed& claimed) {
                                              .time("lease_until", claimed.lease_until)
                                              .finish());
   if (claimed.attempt > 1) response.notes.outcome = Outcome::taken_over;
-  return response;
+  return claimed.repeated ? replayed(std::move(response)) : response;
 }
 
 Response done_response(const Done& done, DataForm form) {
@@ -189,20 +189,21 @@ void note_seen(Notes& notes, const std::vector<bool>& first, bool guarded) {
 
 Plan<Response> seen(std::vector<Key> keys, Duration ttl, std::string request, IfStoreDown policy) {
   const std::size_t count = keys.size();
-  Result<std::vector<bool>> first =
+  Result<claims::Seen> seen =
       co_await attempt(claims::seen(std::move(keys), ttl, std::move(request)));
-  const bool guarded = first.has_value();
-  first = claims::or_proceed(std::move(first), count, policy);
-  if (!first) co_return std::unexpected(std::move(first.error()));
+  const bool guarded = seen.has_value();
+  seen = claims::or_proceed(std::move(seen), count, policy);
+  if (!seen) co_return std::unexpected(std::move(seen.error()));
+  const std::vector<bool>& first = seen->first;
   std::string body = R"({"first":[)";
-  for (std::size_t i = 0; i < first->size(); ++i) {
+  for (std::size_t i = 0; i < first.size(); ++i) {
     if (i > 0) body += ',';
-    body += (*first)[i] ? "true" : "false";
+    body += first[i] ? "true" : "false";
   }
   body += "]}";
   Response response = json_response(200, std::move(body));
-  note_seen(response.notes, *first, guarded);
-  co_return response;
+  note_seen(response.notes, first, guarded);
+  co_return seen->repeated ? replayed(std::move(response)) : std::move(response);
 }
 
 Result<std::optional<ClaimState::Kind>> kind_of(const std::optional<std::string>& text) {
@@ -235,10 +236,10 @@ Answer take_claim(Call& call) {
   Fields fields(*body);
   Result<Taking> taking = taking_of(fields, call.form);
   if (!taking) return problem(taking.error());
-  const Duration patience = taking->wait + kAttemptLife;
+  const Duration wait = taking->wait;
   Answer answer = taken(keys::claim(call.name_space, call.name), std::move(*taking),
                         call.service.options().if_store_down, call.hot_spot("claims"), call.form);
-  answer.patience = patience;
+  answer.waits = wait;
   return answer;
 }
 

@@ -104,6 +104,41 @@ TEST_F(ApiClaims, SeenTellsEachIdOnceInOrder) {
   expect_problem(post("/v1/seen", "{}"), 400, "invalid");
 }
 
+TEST_F(ApiClaims, WhatIsNoTicketIsFenced) {
+  post("/v1/claims/a", "{}");
+  for (const char* verb : {"renew", "complete", "release"}) {
+    expect_problem(post(std::string("/v1/claims/a/") + verb, R"({"ticket":"made up"})"), 412,
+                   "fenced");
+  }
+  expect_problem(post("/v1/commit", R"({"claim":{"key":"a","ticket":"made up","result":1}})"), 412,
+                 "fenced");
+  EXPECT_EQ(field(get("/v1/claims/a"), "state"), "busy");
+}
+
+TEST_F(ApiClaims, ARepeatOfARequestIsMarkedAsOne) {
+  const std::string claim = R"({"request":"r"})";
+  EXPECT_FALSE(is_replayed(post("/v1/claims/a", claim)));
+  EXPECT_TRUE(is_replayed(post("/v1/claims/a", claim)));
+  const std::string seen = R"({"ids":["x","y"],"request":"r"})";
+  EXPECT_FALSE(is_replayed(post("/v1/seen", seen)));
+  const Response again = post("/v1/seen", seen);
+  EXPECT_TRUE(is_replayed(again));
+  EXPECT_EQ(again.body, R"({"first":[true,true]})");
+}
+
+TEST_F(ApiClaims, AnEmptyParameterIsAsIfItWereNotThere) {
+  EXPECT_EQ(get("/v1/claims?state=busy&limit=&cursor=").status, 200);
+  post("/v1/tallies/t", R"({"kind":"count"})");
+  EXPECT_EQ(get("/v1/tallies/t?from=&to=").status, 200);
+}
+
+TEST_F(ApiClaims, ATargetMayBeWrittenOutWhole) {
+  EXPECT_EQ(post("http://host:7600/v1/claims/a", "{}").status, 201);
+  EXPECT_EQ(get("HTTP://host/v1/claims/a").status, 200);
+  EXPECT_EQ(get("http://host").status, 200);
+  expect_problem(get("http://host/v2"), 404, "not_found");
+}
+
 TEST_F(ApiClaims, UnknownFieldsAndParametersAreRefused) {
   expect_problem(post("/v1/claims/a", R"({"leese":"30s"})"), 400, "invalid");
   expect_problem(post("/v1/claims/a?x=1", "{}"), 400, "invalid");
@@ -130,14 +165,14 @@ TEST_F(ApiClaims, BadJsonIsRefusedInPlainWords) {
 }
 
 TEST_F(ApiClaims, NothingIsTriedForLongerThanAnAttemptLivesButWhatIsWaitedFor) {
-  const auto patience = [&](const char* target, std::string body) {
-    return service_.respond({"POST", target, {}, std::move(body)}).patience;
+  const auto waits = [&](const char* target, std::string body) {
+    return service_.respond({"POST", target, {}, std::move(body)}).waits;
   };
-  EXPECT_EQ(patience("/v1/claims/a", "{}"), kAttemptLife);
-  EXPECT_EQ(patience("/v1/claims/a", R"({"wait":"5s"})"), kAttemptLife + std::chrono::seconds(5));
-  EXPECT_EQ(patience("/v1/claims/a", R"({"wait":"1d"})"), kRequestPatience);
-  EXPECT_EQ(patience("/v1/seen", R"({"ids":["a"]})"), kAttemptLife);
-  EXPECT_EQ(patience("/v1/logs/s", R"({"events":[{"data":1}]})"), kAttemptLife);
+  EXPECT_EQ(waits("/v1/claims/a", "{}"), Duration::zero());
+  EXPECT_EQ(waits("/v1/claims/a", R"({"wait":"5s"})"), std::chrono::seconds(5));
+  EXPECT_EQ(waits("/v1/claims/a", R"({"wait":"1d"})"), kMaxWait);
+  EXPECT_EQ(waits("/v1/seen", R"({"ids":["a"]})"), Duration::zero());
+  EXPECT_EQ(waits("/v1/logs/s", R"({"events":[{"data":1}]})"), Duration::zero());
 }
 
 TEST_F(ApiClaims, PathsMethodsAndNamespaces) {

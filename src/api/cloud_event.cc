@@ -22,14 +22,6 @@ constexpr std::string_view kPrefix = "ce-";
 
 using simdjson::dom::element_type;
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
-
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), lower);
-  return out;
-}
-
 std::string known(const EventAttributes& attributes, std::string_view name) {
   const std::string* const value = find_attribute(attributes, name);
   return value != nullptr && is_utf8(*value) ? *value : "";
@@ -245,8 +237,7 @@ std::expected<EventsInRequest, Response> events_in(const Request& request) {
     return found;
   }
   if (type.starts_with("application/cloudevents")) {
-    return std::unexpected(
-        Problem(Code::invalid, "events are taken in JSON, or in binary mode").status(415).finish());
+    return std::unexpected(problem(Code::invalid, "events are taken in JSON, or in binary mode"));
   }
   if (!has_attributes(request.headers)) {
     return std::unexpected(problem(Code::invalid,

@@ -173,7 +173,6 @@ TEST_F(ApiCommit, BadInputIsRefusedAndChangesNothing) {
       R"("claim":1)",
       R"("claim":{})",
       R"("claim":{"key":"c"})",
-      R"("claim":{"key":"c","ticket":"nonsense"})",
       R"("claim":{"key":"","ticket":"nonsense"})",
       R"("claim":{"key":"c","ticket":"x","resolt":1})",
       R"("id":"")",

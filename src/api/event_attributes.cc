@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <set>
 
@@ -179,49 +178,6 @@ Result<void> check(const EventAttribute& attribute) {
   return {};
 }
 
-// A scanner of fixed forms.
-class Digits {
- public:
-  explicit Digits(std::string_view text) : left_(text) {}
-
-  int number(std::size_t count) {
-    int value = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const char c = next();
-      sound_ &= is_digit(c);
-      value = value * 10 + (c - '0');
-    }
-    return value;
-  }
-  char one_of(std::string_view those) {
-    const char c = next();
-    sound_ &= is_one_of(c, those);
-    return c;
-  }
-  void fraction() {
-    if (!left_.starts_with('.')) return;
-    left_.remove_prefix(1);
-    (void)number(1);
-    while (!left_.empty() && is_digit(left_.front())) left_.remove_prefix(1);
-  }
-  bool sound() const { return sound_; }
-  bool at_end() const { return sound_ && left_.empty(); }
-
- private:
-  char next() {
-    if (left_.empty()) {
-      sound_ = false;
-      return '\0';
-    }
-    const char c = left_.front();
-    left_.remove_prefix(1);
-    return c;
-  }
-
-  std::string_view left_;
-  bool sound_ = true;
-};
-
 }  // namespace
 
 const std::string* find_attribute(const EventAttributes& attributes, std::string_view name) {
@@ -274,36 +230,6 @@ bool is_media_type(std::string_view text) {
   text.remove_prefix(1);
   const std::string_view subtype = trimmed(take_until(text, ";"));
   return is_token(subtype) && are_parameters(text);
-}
-
-bool is_timestamp(std::string_view text) {
-  Digits in(text);
-  const int year = in.number(4);
-  in.one_of("-");
-  const int month = in.number(2);
-  in.one_of("-");
-  const int day = in.number(2);
-  in.one_of("Tt");
-  const int hours = in.number(2);
-  in.one_of(":");
-  const int minutes = in.number(2);
-  in.one_of(":");
-  const int seconds = in.number(2);
-  in.fraction();
-  const char zone = in.one_of("Zz+-");
-  int offset_hours = 0;
-  int offset_minutes = 0;
-  if (zone == '+' || zone == '-') {
-    offset_hours = in.number(2);
-    in.one_of(":");
-    offset_minutes = in.number(2);
-  }
-  if (!in.at_end()) return false;
-  const std::chrono::year_month_day date{std::chrono::year(year),
-                                         std::chrono::month(static_cast<unsigned>(month)),
-                                         std::chrono::day(static_cast<unsigned>(day))};
-  return date.ok() && hours <= 23 && minutes <= 59 && seconds <= 60 && offset_hours <= 23 &&
-         offset_minutes <= 59;
 }
 
 }  // namespace once::api

@@ -33,7 +33,4 @@ bool is_absolute_uri(std::string_view text);
 // `type/subtype`, with or without parameters.
 bool is_media_type(std::string_view text);
 
-// A date and time of RFC 3339, of any year and with leap seconds.
-bool is_timestamp(std::string_view text);
-
 }  // namespace once::api

@@ -31,15 +31,17 @@ ClaimRequest claim_of(const EventWork& work) {
   return request;
 }
 
+TallyRequest one_more() {
+  TallyRequest one;
+  one.shape.kind = TallyKind::count;
+  one.input = std::int64_t{1};
+  return one;
+}
+
 Effects effects_of(const EventWork& work) {
   Effects effects;
   if (!work.route.log.empty()) effects.append(work.route.log, structured_line(work.event));
-  if (!work.route.tally.empty()) {
-    TallyRequest one;
-    one.shape.kind = TallyKind::count;
-    one.input = std::int64_t{1};
-    effects.merge(work.route.tally, std::move(one));
-  }
+  if (!work.route.tally.empty()) effects.merge(work.route.tally, one_more());
   return effects;
 }
 
@@ -103,6 +105,19 @@ Plan<Response> refused(SharedWork work, Claimed claimed, effects::Refused why) {
   co_return co_await freed(work, claimed, failed);
 }
 
+// What a commit would refuse after the handler has acted is refused before (a handler would act
+// again at every delivery).
+Plan<Admission> claimed_to_forward(SharedWork work, Claimed claimed) {
+  if (!work->forwards() || work->route.tally.empty()) co_return claimed;
+  const Key key = tallies::tally_key(work->name_space, work->route.tally);
+  const TallyRequest request = one_more();
+  const Result<std::optional<OtherTally>> other =
+      co_await attempt(tallies::other_than(key, request));
+  if (!other || !*other) co_return claimed;  // What cannot be asked is found out at the commit.
+  const Response failed = other_tally(*work);
+  co_return co_await freed(work, claimed, failed);
+}
+
 }  // namespace
 
 Admission without_store(const EventWork& work, const Error& error) {
@@ -123,7 +138,9 @@ Plan<Admission> admitted(SharedWork work) {
   const ClaimRequest request = claim_of(*work);
   Result<ClaimOutcome> outcome = co_await attempt(claims::take(key, request));
   if (!outcome) co_return without_store(*work, outcome.error());
-  if (auto* claimed = std::get_if<Claimed>(&*outcome)) co_return std::move(*claimed);
+  if (const auto* claimed = std::get_if<Claimed>(&*outcome)) {
+    co_return co_await claimed_to_forward(work, *claimed);
+  }
   if (const auto* done = std::get_if<Done>(&*outcome)) co_return duplicate(*work, *done);
   now = co_await store_now();
   if (work->hot != nullptr) {

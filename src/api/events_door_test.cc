@@ -146,7 +146,7 @@ TEST_F(EventsDoor, WhatIsNoEventMarksNothing) {
       call("POST", "/v1/events", event_text("1"), {{"Content-Type", "application/json"}}), 400,
       "invalid");
   expect_problem(call("POST", "/v1/events", "", {{"Content-Type", "application/cloudevents+xml"}}),
-                 415, "invalid");
+                 400, "invalid");
   expect_problem(call("POST", "/v1/events?x=1", event_text("1"), kStructured), 400, "invalid");
   expect_problem(send_batch(event_text("1")), 400, "invalid");
   EXPECT_EQ(get("/v1/claims").body, R"({"claims":[],"cursor":null})");

@@ -58,11 +58,17 @@ std::expected<std::optional<Following>, Response> following_of(Service& service,
   if (!from) return std::unexpected(problem(from.error()));
   const auto start = follow_start(*from, request.headers.find("Last-Event-ID"));
   if (!start) return std::unexpected(problem(start.error()));
+  const auto limit = call.integer("limit");
+  if (!limit) return std::unexpected(problem(limit.error()));
+  if (*limit && **limit < 1) return std::unexpected(problem(Code::invalid, "limit is 1 or more"));
+  if (call.parameter("order").value_or("asc") != "asc") {
+    return std::unexpected(problem(Code::invalid, "a follower reads in order=asc"));
+  }
   if (!call.query.empty()) {
     const std::string& name = call.query.begin()->first;
     return std::unexpected(problem(Code::invalid, name + " is not a parameter of a follower"));
   }
-  return Following{call.name_space, call.name, *start};
+  return Following{call.name_space, call.name, *start, *limit};
 }
 
 std::string sse_text(const LogEntry& entry) {

@@ -15,7 +15,8 @@ namespace once::api {
 struct Following {
   std::string name_space;
   std::string stream;
-  std::int64_t from = 1;  // The first index to be sent.
+  std::int64_t from = 1;                             // The first index to be sent.
+  std::optional<std::int64_t> limit = std::nullopt;  // Then it ends.
 };
 
 // What the request wants to follow; nothing if it is no follower's, and then respond() answers it.

@@ -44,7 +44,7 @@ TEST_F(ApiFollow, EitherTheQueryOrWhatIsAcceptedMakesAFollower) {
 }
 
 TEST_F(ApiFollow, ABadFollowerIsToldSo) {
-  for (const char* query : {"from=-1", "from=x", "limit=3", "order=desc"}) {
+  for (const char* query : {"from=-1", "from=x", "limit=0", "limit=x", "order=desc"}) {
     const auto wanted = following(std::string("/v1/logs/s?follow=true&") + query);
     ASSERT_FALSE(wanted) << query;
     expect_problem(wanted.error(), 400, "invalid");

@@ -51,12 +51,13 @@ struct Response {
   Notes notes = {};
 };
 
-// Ready, or still to be run by a driver, which is to give up after `patience`: what is sent again
-// and again must not be on its way for longer than kAttemptLife.
+// Ready, or still to be run by a driver, which is to give up when it took longer than it `waits`
+// for others and at most kAttemptLife: what is sent again and again must not be on its way for
+// longer than that.
 struct Answer : std::variant<Response, Plan<Response>> {
   using variant::variant;
 
-  Duration patience = kAttemptLife;
+  Duration waits{};
 };
 
 }  // namespace once::api

@@ -279,7 +279,7 @@ inline std::vector<Case> event_cases() {
       {it, 409, {held, event("t")}},
       {it, 409, {max, event("counted")}},
       {it, 413, {event("logged", kLarge)}, Behind::small},
-      {it, 415, {{"POST", "/v1/events", "", xml}}},
+      {it, 400, {{"POST", "/v1/events", "", xml}}},
       {it, 501, {event("logged")}, Behind::single},
       {it, 503, {event("logged")}, Behind::down},
   };

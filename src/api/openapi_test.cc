@@ -99,7 +99,7 @@ class World {
     BlockingDriver driver(store, pauses_, entropy_);
     Answer answer = service_.respond(request);
     if (auto* ready = std::get_if<Response>(&answer)) return std::move(*ready);
-    const Duration patience = answer.patience;
+    const Duration patience = answer.waits + kAttemptLife;
     auto ran = driver.run(std::get<Plan<Response>>(std::move(answer)), patience);
     return ran ? std::move(*ran) : Service::failed(ran.error());
   }

@@ -66,5 +66,22 @@ TEST_F(ApiPages, ABodyWithEndlessFieldsIsRefusedQuickly) {
   EXPECT_EQ(field(refused, "detail"), "the body has more fields than any request");
 }
 
+struct GuardedApi : ServiceFixture {
+  GuardedApi() : ServiceFixture({.needs_tokens = true}) {}
+};
+
+TEST_F(GuardedApi, WithoutATokenNobodyGetsInAlsoWhereThereIsNone) {
+  expect_problem(post("/v1/claims/a", "{}"), 401, "unauthorized");
+  expect_problem(post("/v1/tokens", "{}"), 401, "unauthorized");
+  EXPECT_EQ(get("/healthz").status, 200);
+  const std::string secret = tokens::new_secret().value();
+  service_.tokens().add({tokens::id_of(secret), {}});
+  for (const char* scheme : {"Bearer ", "bearer ", "BEARER "}) {
+    EXPECT_EQ(call("GET", "/v1/claims", "", {{"Authorization", scheme + secret}}).status, 200);
+  }
+  service_.tokens().remove(tokens::id_of(secret));
+  expect_problem(post("/v1/claims/a", "{}"), 401, "unauthorized");
+}
+
 }  // namespace
 }  // namespace once::api

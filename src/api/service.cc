@@ -127,10 +127,18 @@ Response no_route(const Found& found, const std::string& method) {
       .finish();
 }
 
+// Without the scheme and the authority that a client may send, as if to a proxy.
+std::string_view origin_form(std::string_view target) {
+  constexpr std::string_view kScheme = "http://";
+  if (lowered(target.substr(0, kScheme.size())) != kScheme) return target;
+  const std::size_t path = target.find('/', kScheme.size());
+  return path == std::string_view::npos ? "/" : target.substr(path);
+}
+
 std::optional<std::string_view> bearer_of(const Request& request) {
-  constexpr std::string_view kBearer = "Bearer ";
+  constexpr std::string_view kBearer = "bearer ";
   const auto given = request.headers.find("Authorization");
-  if (!given || !given->starts_with(kBearer)) return std::nullopt;
+  if (!given || lowered(given->substr(0, kBearer.size())) != kBearer) return std::nullopt;
   return given->substr(kBearer.size());
 }
 
@@ -139,11 +147,12 @@ bool allows(const tokens::Grant& grant, Access access) {
   return access == Access::read || !grant.read_only;
 }
 
-// What keeps the caller out, if anything does. Where no tokens are configured, everybody may. A
-// token of one namespace stands for that one.
+// What keeps the caller out, if anything does. Where no tokens are configured and none are
+// required, everybody may. A token of one namespace stands for that one.
 std::optional<Response> refusal(const Request& request, Access access, Call& call) {
   const tokens::Table& tokens = call.service.tokens();
-  if (access == Access::open || tokens.empty()) return std::nullopt;
+  const bool open_to_all = tokens.empty() && !call.service.options().needs_tokens;
+  if (access == Access::open || open_to_all) return std::nullopt;
   const auto secret = bearer_of(request);
   const auto grant = secret ? tokens.find(*secret) : std::nullopt;
   if (!grant) {
@@ -173,7 +182,7 @@ std::optional<std::string> Call::parameter(std::string_view name) {
 
 Result<std::optional<std::int64_t>> Call::integer(std::string_view name) {
   const auto text = parameter(name);
-  if (!text) return std::nullopt;
+  if (!text || text->empty()) return std::nullopt;
   const auto value = parse_integer(*text);
   if (!value) return failure(ErrorCode::invalid, std::string(name) + " is not an integer");
   return value;
@@ -181,7 +190,7 @@ Result<std::optional<std::int64_t>> Call::integer(std::string_view name) {
 
 Result<std::optional<Time>> Call::time(std::string_view name) {
   const auto text = parameter(name);
-  if (!text) return std::nullopt;
+  if (!text || text->empty()) return std::nullopt;
   const auto value = parse_time(*text);
   if (!value) return failure(ErrorCode::invalid, std::string(name) + " is not a time of RFC 3339");
   return value;
@@ -189,7 +198,7 @@ Result<std::optional<Time>> Call::time(std::string_view name) {
 
 Result<std::optional<Duration>> Call::duration(std::string_view name) {
   const auto text = parameter(name);
-  if (!text) return std::nullopt;
+  if (!text || text->empty()) return std::nullopt;
   const auto value = parse_duration(*text);
   if (!value) return failure(ErrorCode::invalid, std::string(name) + " is not a duration");
   return value;
@@ -200,11 +209,11 @@ HotSpot Call::hot_spot(std::string_view kind) const {
 }
 
 std::expected<Resolved, Response> resolve(Service& service, const Request& request) {
-  const std::string_view target = request.target;
+  const std::string_view target = origin_form(request.target);
   const std::size_t question = target.find('?');
   const std::string_view path = target.substr(0, question);
-  const bool absolute = path.starts_with('/');
-  const Found found = absolute ? find_route(request.method, path) : Found{};
+  const bool rooted = path.starts_with('/');
+  const Found found = rooted ? find_route(request.method, path) : Found{};
   if (found.route == nullptr) return std::unexpected(no_route(found, request.method));
   Call call{.service = service, .request = request};
   Result<void> ok = check_headers(request.headers);

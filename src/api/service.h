@@ -28,6 +28,7 @@ struct ServiceOptions {
   std::string name_space = "default";  // Where a request names none.
   IfStoreDown if_store_down = IfStoreDown::refuse;
   EventOptions events;
+  bool needs_tokens = false;           // Also when there are none, or none any more.
   std::string instance;                // Tells one running server from another.
   Checkpoints* checkpoints = nullptr;  // Null where the store has none. Must outlive the service.
   std::string store;  // What to call the store, as in Store::describe(). Anyone may read it.

@@ -96,14 +96,14 @@ std::optional<std::chrono::sys_days> date_in(Scanner& in) {
   return date.ok() ? std::optional<std::chrono::sys_days>(date) : std::nullopt;
 }
 
-std::optional<Duration> time_of_day_in(Scanner& in) {
+std::optional<Duration> time_of_day_in(Scanner& in, int last_second = 59) {
   const int hours = in.digits(2);
   in.expect(":");
   const int minutes = in.digits(2);
   in.expect(":");
   const int seconds = in.digits(2);
   const int millis = in.accept('.') ? in.fraction() : 0;
-  if (!in.sound() || hours > 23 || minutes > 59 || seconds > 59) return std::nullopt;
+  if (!in.sound() || hours > 23 || minutes > 59 || seconds > last_second) return std::nullopt;
   return std::chrono::hours(hours) + std::chrono::minutes(minutes) + std::chrono::seconds(seconds) +
          Duration(millis);
 }
@@ -184,6 +184,23 @@ std::optional<Time> parse_time(std::string_view text) {
   const Time time = Time(*date) + *time_of_day - *offset;
   if (time < Time() || time >= kYear10000) return std::nullopt;
   return time;
+}
+
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+  }
+  return out;
+}
+
+bool is_timestamp(std::string_view text) {
+  Scanner in(text);
+  const auto date = date_in(in);
+  in.expect("Tt");
+  const auto time_of_day = time_of_day_in(in, 60);
+  const auto offset = offset_in(in);
+  return date && time_of_day && offset && in.at_end();
 }
 
 std::optional<std::string> decode_percent(std::string_view text) {

@@ -22,6 +22,12 @@ std::string format_time(Time time);
 // is none, or before 1970 or after 9999.
 std::optional<Time> parse_time(std::string_view text);
 
+// ASCII letters become small.
+std::string lowered(std::string_view text);
+
+// A date and time of RFC 3339, of any year and with leap seconds.
+bool is_timestamp(std::string_view text);
+
 // Decimal digits, with a sign if need be, and nothing else.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 

@@ -26,7 +26,7 @@ struct ClientOptions {
   std::size_t connections = 50;             // At most; 1 to 1,000.
   std::size_t response_limit = 64U << 20U;  // In bytes, of a body.
   std::string ca_file;                      // Instead of the system's certificates.
-  Clock* clock = &system_clock();           // Must outlive the client.
+  Clock* clock = &even_clock();             // Must outlive the client.
 };
 
 // Safe to share between threads; nobody may be in send() when it is destroyed. Certificates are
@@ -46,6 +46,9 @@ class Client {
 
   // The server's time minus ours, for signing and for a store's now(); zero before any answer.
   Duration clock_offset() const { return server_clock_.offset(); }
+
+  // How wrong that may be; nothing before any answer that tells its time.
+  std::optional<Duration> clock_error() const { return server_clock_.error(); }
 
  private:
   Client(ClientOptions options, std::string host, TransferOptions transfers);

@@ -36,7 +36,10 @@ Exchange::~Exchange() {
   curl_easy_cleanup(handle_);
 }
 
-void Exchange::begin(const Transfer& transfer, const TransferOptions& options, long timeout_ms) {
+void Exchange::begin(const Transfer& transfer, const TransferOptions& options, Clock& clock,
+                     long timeout_ms) {
+  clock_ = &clock;
+  sent_ = clock.now();
   curl_easy_reset(handle_);
   left_ = transfer.body;
   response_ = {};
@@ -162,8 +165,9 @@ std::size_t Exchange::take_body(char* bytes, std::size_t size, std::size_t count
 
 int Exchange::before_sending(void* self, char* /*from*/, char* /*to*/, int /*from_port*/,
                              int /*to_port*/) {
-  const int sendings = ++static_cast<Exchange*>(self)->sendings_;
-  return sendings == 1 ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+  auto& exchange = *static_cast<Exchange*>(self);
+  exchange.sent_ = exchange.clock_->now();
+  return ++exchange.sendings_ == 1 ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
 
 }  // namespace once::aws

@@ -8,6 +8,7 @@
 
 #include "aws/message.h"
 #include "once/error.h"
+#include "once/time.h"
 
 using CURL = void;
 struct curl_slist;
@@ -26,12 +27,16 @@ class Exchange {
   Exchange& operator=(const Exchange&) = delete;
 
   // Readies the handle for `transfer`, whose body must last until end().
-  void begin(const Transfer& transfer, const TransferOptions& options, long timeout_ms);
+  void begin(const Transfer& transfer, const TransferOptions& options, Clock& clock,
+             long timeout_ms);
 
   // The answer, given libcurl's result of the transfer.
   Result<Response> end(int result);
 
   CURL* handle() const { return handle_; }
+
+  // When there was a connection and it began to be sent.
+  Time sent() const { return sent_; }
 
  private:
   void set_method(const Transfer& transfer);
@@ -44,6 +49,8 @@ class Exchange {
   static int before_sending(void* self, char*, char*, int, int);
 
   CURL* const handle_;
+  Clock* clock_ = nullptr;
+  Time sent_;
   curl_slist* lines_ = nullptr;
   std::string_view left_;  // Of the body.
   Response response_;

@@ -30,6 +30,12 @@ Duration ServerClock::offset() const {
   return std::chrono::floor<Duration>(known_->least + (known_->most - known_->least) / 2);
 }
 
+std::optional<Duration> ServerClock::error() const {
+  const Lock lock(mutex_);
+  if (!known_) return std::nullopt;
+  return std::chrono::ceil<Duration>((known_->most - known_->least) / 2);
+}
+
 std::optional<Time> parse_date(std::string_view text) {
   const time_t seconds = curl_getdate(std::string(text).c_str(), nullptr);
   if (seconds < 0) return std::nullopt;

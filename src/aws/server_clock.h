@@ -24,6 +24,9 @@ class ServerClock {
   // The server's time minus ours; zero until something was learnt.
   Duration offset() const;
 
+  // How wrong that may be; nothing until something was learnt.
+  std::optional<Duration> error() const;
+
  private:
   struct Known {
     std::chrono::microseconds least;  // Finer than a Time: the drift of a millisecond counts.

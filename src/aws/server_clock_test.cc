@@ -20,6 +20,15 @@ TEST(ServerClock, OneAnswerTellsTheOffsetToHalfASecond) {
   EXPECT_LT(std::chrono::abs(clock.offset() - Duration(300'000)), Duration(520));
 }
 
+TEST(ServerClock, TellsHowWrongItMayBe) {
+  ServerClock clock;
+  EXPECT_EQ(clock.error(), std::nullopt);
+  clock.learn(Time(Duration(60'000)), Time(Duration(0)), Time(Duration(5'000)));
+  EXPECT_EQ(clock.error(), Duration(3'000));
+  clock.learn(Time(Duration(66'000)), Time(Duration(6'000)), Time(Duration(6'100)));
+  EXPECT_LE(clock.error(), Duration(550));
+}
+
 TEST(ServerClock, H15_ManyAnswersTellItBetterThanASecond) {
   for (const Duration ahead : {Duration(-7'250), Duration(0), Duration(1'999), Duration(64'800)}) {
     ServerClock clock;

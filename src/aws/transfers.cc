@@ -102,7 +102,6 @@ class Transfers::Loop {
   }
 
   void begin(const Job& job) {
-    job.transfer->asked = owner_.clock_.now();
     std::unique_ptr<Exchange> exchange;
     if (idle_.empty()) {
       exchange = std::make_unique<Exchange>();
@@ -110,7 +109,7 @@ class Transfers::Loop {
       exchange = std::move(idle_.back());
       idle_.pop_back();
     }
-    exchange->begin(*job.transfer, owner_.options_,
+    exchange->begin(*job.transfer, owner_.options_, owner_.clock_,
                     std::max(milliseconds_until(job.deadline, kLongestTransfer), 1));
     if (curl_multi_add_handle(multi_, exchange->handle()) != CURLM_OK) {
       refuse(job, "out of memory");
@@ -137,6 +136,7 @@ class Transfers::Loop {
   }
 
   void finish(Under under, CURLcode result) {
+    under.job.transfer->asked = under.exchange->sent();
     under.job.transfer->answered = owner_.clock_.now();
     under.job.transfer->answer = under.exchange->end(result);
     idle_.push_back(std::move(under.exchange));

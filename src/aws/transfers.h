@@ -41,7 +41,7 @@ struct Transfer {
   std::vector<Header> headers;
   std::string_view body;  // Must outlive the transfer.
   Result<Response> answer = failure(ErrorCode::unavailable, "not sent");
-  Time asked;  // When it was begun, and when its answer was there.
+  Time asked;  // When it began to be sent, and when its answer was there.
   Time answered;
 };
 

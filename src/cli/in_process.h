@@ -31,7 +31,7 @@ class InProcess {
   api::Response call(const api::Request& request) {
     api::Answer answer = service_.respond(request);
     if (auto* ready = std::get_if<api::Response>(&answer)) return std::move(*ready);
-    const Duration patience = answer.patience;
+    const Duration patience = answer.waits + kAttemptLife;
     Result<api::Response> ran =
         driver_.run(std::get<Plan<api::Response>>(std::move(answer)), patience);
     return ran ? std::move(*ran) : api::Service::failed(ran.error());

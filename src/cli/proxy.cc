@@ -1,8 +1,8 @@
 #include <array>
 #include <iostream>
 
-#include "api/text.h"
 #include "cli/answer.h"
+#include "cli/bounds.h"
 #include "cli/directory_target.h"
 #include "cli/invocation.h"
 #include "cli/journal_option.h"
@@ -16,33 +16,6 @@ namespace {
 
 std::unexpected<Error> wrong(std::string message) {
   return failure(ErrorCode::invalid, std::move(message));
-}
-
-// Sets `value` if the option was given.
-Result<void> read_count(const Invocation& invocation, std::string_view name, std::int64_t most,
-                        std::size_t& value) {
-  const auto given = invocation.integer(name);
-  if (!given) return std::unexpected(given.error());
-  if (!*given) return {};
-  if (**given < 1 || **given > most) {
-    std::string message = "--";
-    return wrong(message.append(name).append(" is 1 to ").append(std::to_string(most)));
-  }
-  value = static_cast<std::size_t>(**given);
-  return {};
-}
-
-Result<void> read_duration(const Invocation& invocation, std::string_view name, Duration most,
-                           Duration& value) {
-  const auto text = invocation.option(name);
-  if (!text) return {};
-  const std::optional<Duration> given = api::parse_duration(*text);
-  if (!given || *given < Duration(1) || *given > most) {
-    std::string message = "--";
-    return wrong(message.append(name).append(" is not a duration, or too long: ").append(*text));
-  }
-  value = *given;
-  return {};
 }
 
 Result<void> read_rules(const Invocation& invocation, proxy::Rules& rules) {

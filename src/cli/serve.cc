@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "cli/answer.h"
+#include "cli/bounds.h"
 #include "cli/event_routes.h"
 #include "cli/invocation.h"
 #include "cli/journal_option.h"
@@ -18,14 +19,22 @@ Result<void> read_events(const Invocation& invocation, server::ServeOptions& opt
     if (!routes) return std::unexpected(std::move(routes.error()));
     options.service.events.routes = std::move(*routes);
   }
-  const auto forwards = invocation.integer("max-forwards");
-  if (!forwards) return std::unexpected(forwards.error());
-  if (!*forwards) return {};
-  if (**forwards < 1 || **forwards > 1'000) {
-    return failure(ErrorCode::invalid, "--max-forwards is 1 to 1000");
-  }
-  options.events.forwards = static_cast<std::size_t>(**forwards);
-  return {};
+  return read_count(invocation, "max-forwards", 1'000, options.events.forwards);
+}
+
+Result<void> read_bounds(const Invocation& invocation, server::Settings& settings) {
+  constexpr Duration kLongest = std::chrono::hours(1);
+  std::size_t threads = settings.threads;
+  Result<void> ok = read_count(invocation, "threads", 256, threads);
+  settings.threads = static_cast<unsigned>(threads);
+  if (ok) ok = read_count(invocation, "max-connections", 1'000'000, settings.max_connections);
+  if (ok) ok = read_count(invocation, "max-header", 1 << 20, settings.max_header_bytes);
+  if (ok) ok = read_count(invocation, "max-body", 64 << 20, settings.max_body_bytes);
+  if (ok) ok = read_duration(invocation, "idle-timeout", kLongest, settings.idle);
+  if (ok) ok = read_duration(invocation, "receive-timeout", kLongest, settings.receive);
+  if (ok) ok = read_duration(invocation, "send-timeout", kLongest, settings.send);
+  if (ok) ok = read_duration(invocation, "request-timeout", kAttemptLife, settings.work);
+  return ok;
 }
 
 Result<server::ServeOptions> options_of(const Invocation& invocation) {
@@ -46,13 +55,8 @@ Result<server::ServeOptions> options_of(const Invocation& invocation) {
   Result<server::JournalOptions> journal = journal_of(invocation);
   if (!journal) return std::unexpected(std::move(journal.error()));
   options.journal = std::move(*journal);
-  const auto connections = invocation.integer("max-connections");
-  if (!connections) return std::unexpected(connections.error());
-  if (*connections && (**connections < 1 || **connections > 1'000'000)) {
-    return failure(ErrorCode::invalid, "--max-connections is 1 to 1000000");
-  }
-  if (*connections) {
-    options.settings.max_connections = static_cast<std::size_t>(**connections);
+  if (Result<void> ok = read_bounds(invocation, options.settings); !ok) {
+    return std::unexpected(ok.error());
   }
   return options;
 }
@@ -66,9 +70,20 @@ int run(const Invocation& invocation) {
   return served ? kDone : complain(invocation, served.error());
 }
 
-constexpr std::array kOptions = {Option{"listen"}, Option{"max-connections"},
-                                 Option{"max-forwards"}, Option{"log"},
-                                 Option{"open-to-all", Option::Kind::flag}};
+constexpr std::array kOptions = {
+    Option{"listen"},
+    Option{"max-connections"},
+    Option{"max-header"},
+    Option{"max-body"},
+    Option{"max-forwards"},
+    Option{"idle-timeout"},
+    Option{"receive-timeout"},
+    Option{"send-timeout"},
+    Option{"request-timeout"},
+    Option{"threads"},
+    Option{"log"},
+    Option{"open-to-all", Option::Kind::flag},
+};
 constexpr std::array kVerbs = {Verb{.options = kOptions, .run = run}};
 
 }  // namespace
@@ -87,6 +102,13 @@ commands that are given the directory go through the server.
 
   --listen HOST:PORT    port 0 chooses one
   --max-connections N   more are answered 503
+  --max-header 16384    bytes of a request's line and headers
+  --max-body 1048576    bytes of a body; a document may be as large as the store takes
+  --idle-timeout 75s    a connection without a request is closed
+  --receive-timeout 30s for a request to arrive whole, else 408
+  --send-timeout 30s    for a client to take its answer
+  --request-timeout 60s for the store to do a request, beyond what a claim waits; at most 60s
+  --threads N           that read and write; one for each core without it
   --max-forwards 64     events at their handlers at once; four times as many wait, more get 503
   --if-store-down WHAT  proceed: claims and ids are granted, and events passed, without a guard when
                         the store cannot be asked; refuse: 503. Without it, events proceed and

@@ -55,7 +55,8 @@ const Command kToken = {
 server asks every caller for one (Authorization: Bearer TOKEN; commands take it from --token or
 ONCE_TOKEN). A token with a namespace works in that one alone; one that is --read-only changes
 nothing. Only a token with neither may make, list and revoke tokens. A server knows of a change within
-two seconds.
+two seconds. Where the last token is revoked, a server on loopback is open again, and one that listens
+beyond it lets nobody in until there is a new one (on a directory: made with the server stopped).
 
 Example:
   once token new --namespace billing --label "the billing service"

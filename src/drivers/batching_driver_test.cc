@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <future>
 #include <latch>
 #include <thread>
 
@@ -147,6 +149,9 @@ class TestHome final : public Home {
     tasks_.push_back(std::move(task));
     signal_.notify_one();
   }
+  bool is_deserted() const override { return deserted; }
+  std::atomic<bool> deserted = false;
+
   void await_task() {
     Lock lock(mutex_);
     while (tasks_.empty()) signal_.wait(lock.native());
@@ -207,6 +212,25 @@ TEST(BatchingDriver, PlansAtTheirHomeCountAsUnderWay) {
   home.run_next();
   EXPECT_TRUE(told);
   EXPECT_TRUE(driver.run(count_up(kHot)).has_value());
+}
+
+Plan<std::monostate> wait_and_count() {
+  co_await pause(Duration(1));
+  Write one = add(kHot, 1);
+  co_await commit(one);
+  co_return std::monostate{};
+}
+
+TEST(BatchingDriver, APlanWhoseHomeIsDesertedDoesNotGoOnAfterAPause) {
+  const auto store = open_memory();
+  TestHome home;
+  home.deserted = true;
+  BatchingDriver driver(*store);
+  std::promise<Result<std::monostate>> told;
+  const auto done = [&](Result<std::monostate> given) { told.set_value(std::move(given)); };
+  ASSERT_TRUE(driver.start<std::monostate>(wait_and_count(), done, kAttemptLife, &home));
+  EXPECT_EQ(told.get_future().get().error().code, ErrorCode::unavailable);
+  EXPECT_FALSE(store->get(kHot)->has_value());
 }
 
 TEST(BatchingDriver, APlanThatComesBackFromItsHomeToAStoppedDriverIsToldSo) {

@@ -161,7 +161,11 @@ void Rounds::wake() {
   const Time now = clock_.now();
   while (!paused_.empty() && paused_.begin()->first <= now) {
     Task& task = *paused_.extract(paused_.begin()).mapped();
-    if (!end_if_late(task)) settle(task);
+    if (task.home != nullptr && task.home->is_deserted()) {
+      end(task, stopped(task.saw_unknown));
+    } else if (!end_if_late(task)) {
+      settle(task);
+    }
   }
 }
 

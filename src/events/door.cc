@@ -173,12 +173,14 @@ api::Response Door::conclude_unclaimed(const Job& job, const Result<api::Respons
   return api::unguarded(*work, *job.error, work->records() ? api::AllDone::no : api::AllDone::yes);
 }
 
-// The plan may be sent again: its ticket keeps it from happening twice.
+// The plan may be sent again: its ticket keeps it from happening twice. Not by one who is stopping.
 Result<api::Response> Door::run(const std::function<Plan<api::Response>()>& make,
                                 Duration patience) {
+  const Time until = later(clock_.now(), patience);
   for (int tries = 1;; ++tries) {
-    Result<api::Response> answer = driver_.run(make(), patience);
+    Result<api::Response> answer = driver_.run(make(), until - clock_.now());
     if (answer || tries == kTries || answer.error().code != ErrorCode::unavailable) return answer;
+    if (stopping_ || clock_.now() + kPause >= until) return answer;
     clock_.sleep(kPause);
   }
 }

@@ -63,8 +63,9 @@ class World {
   }
 
   // The API on the store behind the faults.
-  api::Response ask(const std::string& method, const std::string& target) {
-    api::Answer answer = service_.respond({method, target, {}, ""});
+  api::Response ask(const std::string& method, const std::string& target,
+                    const std::string& body = "") {
+    api::Answer answer = service_.respond({method, target, {}, body});
     BlockingDriver driver(*memory_, time_, entropy_);
     return *driver.run(std::get<Plan<api::Response>>(std::move(answer)));
   }
@@ -95,6 +96,19 @@ class World {
 
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+TEST(EventDoor, ATallyThatIsNoCountIsFoundBeforeTheHandlerActs) {
+  Upstream handler(ok);
+  World world(handler.url());
+  EXPECT_EQ(world.ask("POST", "/v1/tallies/count", R"({"kind":"sum","add":1})").status, 200);
+  for (int i = 0; i < 3; ++i) {
+    const api::Response refused = world.send(event_text("1")).get();
+    EXPECT_EQ(refused.status, 409) << refused.body;
+    EXPECT_TRUE(has(refused.body, R"("code":"mismatch")")) << refused.body;
+  }
+  EXPECT_EQ(handler.requests(), 0);
+  EXPECT_EQ(world.send(event_text("1", "bare")).get().status, 200);
 }
 
 TEST(EventDoor, ForwardsFirstThenRecordsAndAnswersADuplicateWithoutTheHandler) {

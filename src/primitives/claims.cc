@@ -88,7 +88,11 @@ struct Applicant {
     if (!remembered && !ours && !is_held(record, now, clock_error)) return std::nullopt;
     if (differs_from(record)) return Mismatch{};
     if (remembered) return Done{record.result, record.completed, record.state == State::failed};
-    if (ours) return claimed_as(record, version);
+    if (ours) {
+      Claimed again = claimed_as(record, version);
+      again.repeated = true;
+      return again;
+    }
     return Busy{record.owner, record.lease_until, record.claimed};
   }
 };
@@ -191,9 +195,9 @@ Plan<ClaimOutcome> take_within(Key key, ClaimRequest request, Duration wait) {
 }
 
 Plan<RenewOutcome> renew(Key key, Ticket ticket, Duration lease) {
-  Result<OpenTicket> open = unseal(ticket);
-  if (!open) co_return std::unexpected(open.error());
   if (const Result<void> ok = check_times(lease, {}); !ok) co_return std::unexpected(ok.error());
+  Result<OpenTicket> open = unseal(ticket);
+  if (!open) co_return Fenced{};  // It proves nothing.
   Time until;
   Settlement prolong = [lease, &until](ClaimRecord record, Time now) {
     record.lease_until = until = later(now, lease);
@@ -206,7 +210,7 @@ Plan<RenewOutcome> renew(Key key, Ticket ticket, Duration lease) {
 
 Plan<SettleOutcome> complete(Key key, Ticket ticket, Bytes result) {
   Result<OpenTicket> open = unseal(ticket);
-  if (!open) co_return std::unexpected(open.error());
+  if (!open) co_return Fenced{};  // It proves nothing.
   Settlement finish = [&result](ClaimRecord record, Time now) {
     return with_outcome(std::move(record), State::done, result, now);
   };
@@ -215,7 +219,7 @@ Plan<SettleOutcome> complete(Key key, Ticket ticket, Bytes result) {
 
 Plan<SettleOutcome> release(Key key, Ticket ticket, Bytes failure, Release how) {
   Result<OpenTicket> open = unseal(ticket);
-  if (!open) co_return std::unexpected(open.error());
+  if (!open) co_return Fenced{};  // It proves nothing.
   Settlement let_go = [&failure, how](ClaimRecord record, Time now) {
     if (how == Release::retryable) return freed(record, record.nonce);
     return with_outcome(std::move(record), State::failed, failure, now);

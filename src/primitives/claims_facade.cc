@@ -20,9 +20,10 @@ Result<ClaimOutcome> or_proceed(Result<ClaimOutcome> answer, IfStoreDown policy)
   return answer;
 }
 
-Result<std::vector<bool>> or_proceed(Result<std::vector<bool>> answer, std::size_t ids,
-                                     IfStoreDown policy) {
-  if (policy == IfStoreDown::proceed && is_down(answer)) return std::vector<bool>(ids, true);
+Result<Seen> or_proceed(Result<Seen> answer, std::size_t ids, IfStoreDown policy) {
+  if (policy == IfStoreDown::proceed && is_down(answer)) {
+    return Seen{std::vector<bool>(ids, true), false};
+  }
   return answer;
 }
 
@@ -98,8 +99,11 @@ Result<std::vector<bool>> Claims::seen(std::span<const std::string> ids, Duratio
     if (Result<void> ok = keys::check_name(id); !ok) return std::unexpected(std::move(ok.error()));
     keys.push_back(keys::claim(name_space_, id));
   }
-  return claims::or_proceed(driver_.run(claims::seen(std::move(keys), ttl, std::move(request))),
-                            ids.size(), if_store_down_);
+  Result<claims::Seen> seen =
+      claims::or_proceed(driver_.run(claims::seen(std::move(keys), ttl, std::move(request))),
+                         ids.size(), if_store_down_);
+  if (!seen) return std::unexpected(std::move(seen.error()));
+  return std::move(seen->first);
 }
 
 }  // namespace once

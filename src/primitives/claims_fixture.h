@@ -10,6 +10,7 @@
 #include "once/memory_store.h"
 #include "once/metered_store.h"
 #include "testing/manual_clock.h"
+#include "testing/store_under_test.h"
 
 namespace once {
 
@@ -33,7 +34,7 @@ class ClaimsFixture : public ::testing::Test {
 
   testing::ManualClock clock_;
   Entropy entropy_{1};
-  std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
+  std::unique_ptr<Store> memory_ = testing::store_under_test(clock_);
   std::unique_ptr<MeteredStore> metered_ = meter(*memory_);
   std::unique_ptr<FaultyStore> faulty_ = inject_faults(*metered_, {}, clock_);
   Claims claims_{*faulty_, "default", clock_, entropy_};

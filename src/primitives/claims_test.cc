@@ -136,7 +136,7 @@ TEST_F(ClaimsTest, H13_AfterTheMemoryOfAFenceIsGoneTimeItselfKeepsItRising) {
   as<Settled>(claims_.complete("job", claim.ticket, ""));
   clock_.advance(2h);
   ASSERT_TRUE(memory_->sweep(100).has_value());
-  EXPECT_EQ(memory_->usage().items, 0U);
+  EXPECT_EQ(testing::items_in(*memory_), 0U);
   EXPECT_GT(claimed("job").fence, claim.fence);
 }
 
@@ -245,9 +245,8 @@ TEST_F(ClaimsTest, BadInputIsInvalidAndChangesNothing) {
   EXPECT_EQ(claims_.take("job", {.lease = 0s}).error().code, ErrorCode::invalid);
   EXPECT_EQ(claims_.take("job", {.ttl = -1s}).error().code, ErrorCode::invalid);
   EXPECT_EQ(claims_.take("job", {.owner = std::string(513, 'x')}).error().code, ErrorCode::invalid);
-  EXPECT_EQ(claims_.complete("job", {"nonsense"}, "").error().code, ErrorCode::invalid);
   EXPECT_EQ(Claims(*memory_, "a/b").take("job", {}).error().code, ErrorCode::invalid);
-  EXPECT_EQ(memory_->usage().items, 0U);
+  EXPECT_EQ(testing::items_in(*memory_), 0U);
 }
 
 TEST_F(ClaimsTest, ATicketOfAnotherKeyIsFenced) {
@@ -270,7 +269,7 @@ TEST_F(ClaimsTest, WhatDoesNotParseIsCorruptAndStays) {
 TEST_F(ClaimsTest, AStoreThatIsDownIsUnavailable) {
   meet({Fault::fail_before});
   EXPECT_EQ(claims_.take("job", {}).error().code, ErrorCode::unavailable);
-  EXPECT_EQ(memory_->usage().items, 0U);
+  EXPECT_EQ(testing::items_in(*memory_), 0U);
 }
 
 TEST_F(ClaimsTest, WhenTheStoreIsDownACallerMayProceedUnguarded) {

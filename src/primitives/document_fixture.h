@@ -10,6 +10,7 @@
 #include "once/metered_store.h"
 #include "testing/limited_store.h"
 #include "testing/manual_clock.h"
+#include "testing/store_under_test.h"
 
 namespace once::documents {
 
@@ -50,7 +51,7 @@ class DocumentsTest : public ::testing::TestWithParam<std::size_t> {
 
   testing::ManualClock clock_;
   Entropy entropy_{7};
-  std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
+  std::unique_ptr<Store> memory_ = testing::store_under_test(clock_);
   testing::LimitedStore limited_{*memory_, GetParam()};
   std::unique_ptr<MeteredStore> metered_ = meter(limited_);
   std::unique_ptr<FaultyStore> faulty_ = inject_faults(*metered_, {}, clock_);

@@ -38,7 +38,7 @@ TEST_P(Updates, MayKeepOrRemoveWhatStandsThere) {
   const Modify clear = [](const auto&) -> Result<Modified> { return Clear{}; };
   EXPECT_TRUE(std::holds_alternative<NotFound>(*documents_.update("doc", {keep, {}, {}})));
   EXPECT_TRUE(std::holds_alternative<NotFound>(*documents_.update("doc", {clear, {}, {}})));
-  EXPECT_EQ(memory_->usage().items, 0U);
+  EXPECT_EQ(testing::items_in(*memory_), 0U);
   ASSERT_TRUE(documents_.update("doc", append("a")));
   const std::string etag = etag_now();
   EXPECT_EQ(made(documents_.update("doc", {keep, {}, {}})).document->etag, etag);
@@ -52,7 +52,7 @@ TEST_P(Updates, AnErrorOfTheChangeIsTheAnswerAndChangesNothing) {
   };
   EXPECT_EQ(documents_.update("doc", {bad, {"id"}, {}}).error().message,
             "the patch does not apply");
-  EXPECT_EQ(memory_->usage().items, 0U);
+  EXPECT_EQ(testing::items_in(*memory_), 0U);
 }
 
 TEST_P(Updates, H19_ARepeatTakesNoEffectAndSaysSo) {

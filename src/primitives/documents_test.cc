@@ -54,7 +54,7 @@ TEST_P(ConditionalWrites, NothingIsLeftOfARemovedDocumentInTheEnd) {
   ASSERT_TRUE(documents_.remove("doc", etag_now()));
   clock_.advance(std::chrono::hours(1));
   ASSERT_TRUE(memory_->sweep(1'000));
-  EXPECT_EQ(memory_->usage().items, 0U);
+  EXPECT_EQ(testing::items_in(*memory_), 0U);
 }
 
 TEST_P(ConditionalWrites, AnEtagThatWasNeverGivenOutMatchesNothing) {
@@ -63,7 +63,7 @@ TEST_P(ConditionalWrites, AnEtagThatWasNeverGivenOutMatchesNothing) {
               std::nullopt);
     EXPECT_EQ(std::get<PreconditionFailed>(*documents_.remove("doc", none)).etag, std::nullopt);
   }
-  EXPECT_EQ(memory_->usage().items, 0U);
+  EXPECT_EQ(testing::items_in(*memory_), 0U);
   ASSERT_TRUE(documents_.put("doc", text("one"), IfAbsent{}));
   const auto refused = documents_.put("doc", text("x"), IfMatch{"no-etag"});
   EXPECT_EQ(std::get<PreconditionFailed>(*refused).etag, etag_now());
@@ -78,7 +78,7 @@ TEST_P(ConditionalWrites, BadInputIsRefusedAndChangesNothing) {
   EXPECT_EQ(documents_.put("doc", text("x"), IfAbsent{}, {"\n"}).error().code, ErrorCode::invalid);
   EXPECT_EQ(documents_.put("doc", text("x"), IfAbsent{}, {"id", Duration(1)}).error().code,
             ErrorCode::invalid);
-  EXPECT_EQ(memory_->usage().items, 0U);
+  EXPECT_EQ(testing::items_in(*memory_), 0U);
 }
 
 TEST_P(ConditionalWrites, DamagedBytesAreCorruptAndStayAsTheyAre) {
@@ -181,7 +181,7 @@ TEST_P(ConditionalWrites, ANewDocumentCostsOneStoreCall) {
 TEST_P(ConditionalWrites, ARefusedPutHasWrittenNothingBesides) {
   ASSERT_TRUE(documents_.put("doc", text("one"), IfAbsent{}));
   ASSERT_TRUE(documents_.put("doc", text("two"), IfAbsent{}, {"id"}));
-  EXPECT_EQ(memory_->usage().items, 1U);
+  EXPECT_EQ(testing::items_in(*memory_), 1U);
   const auto later = documents_.put("doc", text("two"), IfMatch{etag_now()}, {"id"});
   EXPECT_FALSE(made(later).replayed);
 }

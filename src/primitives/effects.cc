@@ -152,6 +152,7 @@ Plan<Outcome> commit(Request request) {
   const Time now = co_await store_now();
   Result<Work> work = Work::of(request, *limits, now);
   if (!work) co_return std::unexpected(std::move(work.error()));
+  if (work->fenced) co_return Refused{Refused::Part::claim, 0, Fenced{}};
   work->call = co_await random_number();
   co_return co_await commit_work(std::move(*work));
 }

@@ -43,6 +43,7 @@ struct Work {
   Time id_until;
   Key claim_key;
   std::optional<claims::OpenTicket> ticket;
+  bool fenced = false;  // By what is no ticket.
   Bytes result;
   std::vector<logs::Job> jobs;  // One for each stream.
   std::vector<AppendPart> appends;

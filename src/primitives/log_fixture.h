@@ -12,6 +12,7 @@
 #include "once/metered_store.h"
 #include "primitives/log_stream.h"
 #include "testing/manual_clock.h"
+#include "testing/store_under_test.h"
 
 namespace once {
 
@@ -58,7 +59,7 @@ class LogFixture : public ::testing::Test {
 
   testing::ManualClock clock_;
   Entropy entropy_{1};
-  std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
+  std::unique_ptr<Store> memory_ = testing::store_under_test(clock_);
   std::unique_ptr<MeteredStore> metered_ = meter(*memory_);
   std::unique_ptr<FaultyStore> faulty_ = inject_faults(*metered_, {}, clock_);
   Log log_{*faulty_, "default", LogStrategy::conditional, clock_, entropy_};

@@ -132,7 +132,7 @@ TEST_F(LogTest, BadRequestsAreInvalidAndChangeNothing) {
   EXPECT_EQ(code(log_.read("s", {.limit = 10'001})), ErrorCode::invalid);
   EXPECT_EQ(code(log_.trim("s", -1)), ErrorCode::invalid);
   EXPECT_EQ(code(log_.heal("s")), ErrorCode::invalid);
-  EXPECT_EQ(memory_->usage().items, 0U);
+  EXPECT_EQ(testing::items_in(*memory_), 0U);
 }
 
 TEST_F(LogTest, TenThousandEventsAreABatch) {

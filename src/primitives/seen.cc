@@ -140,12 +140,12 @@ Attempts attempts_at(std::vector<Key> keys, const Mark& mark, Time now) {
 
 }  // namespace
 
-Plan<std::vector<bool>> seen(std::vector<Key> keys, Duration ttl, std::string request) {
+Plan<Seen> seen(std::vector<Key> keys, Duration ttl, std::string request) {
   Mark mark{ttl, std::move(request)};
   const Result<void> ok = check_marks(keys.size(), mark);
   if (!ok) co_return std::unexpected(ok.error());
   const Time now = co_await store_now();
-  std::vector<bool> first(keys.size(), false);
+  Seen seen{std::vector<bool>(keys.size(), false), false};
   Attempts attempts = attempts_at(std::move(keys), mark, now);
   std::vector<Result<CommitOutcome>> outcomes = co_await commit_each(attempts.transactions);
   const auto marks = std::ranges::count_if(outcomes, is_mark);
@@ -161,9 +161,10 @@ Plan<std::vector<bool>> seen(std::vector<Key> keys, Duration ttl, std::string re
       found = *tried;
     }
     marked = marked || *found == Found::first;
-    first[attempts.places[i]] = *found != Found::taken;
+    seen.first[attempts.places[i]] = *found != Found::taken;
+    seen.repeated = seen.repeated || *found == Found::again;
   }
-  co_return std::move(first);
+  co_return std::move(seen);
 }
 
 }  // namespace once::claims

@@ -101,7 +101,7 @@ TEST_F(SeenTest, BadInputMarksNothing) {
   EXPECT_EQ(claims_.seen(Ids(10'001, "a"), 1h).error().code, ErrorCode::invalid);
   EXPECT_EQ(claims_.seen(Ids{"a"}, -1h).error().code, ErrorCode::invalid);
   EXPECT_EQ(claims_.seen(Ids{"a"}, 1h, std::string(513, 'r')).error().code, ErrorCode::invalid);
-  EXPECT_EQ(memory_->usage().items, 0U);
+  EXPECT_EQ(testing::items_in(*memory_), 0U);
   EXPECT_EQ(seen({}), Firsts());
 }
 

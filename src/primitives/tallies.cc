@@ -201,6 +201,20 @@ Key tally_key(std::string_view name_space, std::string_view name) {
   return keys::tally(name_space, name);
 }
 
+Plan<std::optional<OtherTally>> other_than(Key key, TallyRequest request) {
+  const Limits* limits = co_await store_limits();
+  const Time now = co_await store_now();
+  Result<Order> order = Order::of(std::move(key), std::move(request), now, *limits);
+  if (!order) co_return std::unexpected(order.error());
+  const Key place = keys::tally_meta(order->key);
+  const std::optional<Item> standing = co_await get(place);
+  if (!standing) co_return std::optional<OtherTally>();
+  const Result<TallyMeta> meta = decode_meta(standing->value);
+  if (!meta) co_return std::unexpected(meta.error());
+  if (*meta == order->meta()) co_return std::optional<OtherTally>();
+  co_return std::optional<OtherTally>(OtherTally{meta->monoid, meta->window});
+}
+
 Plan<TallyOutcome> merge(Key key, TallyRequest request, KnownTallies* known) {
   const Limits* limits = co_await store_limits();
   const Time now = co_await store_now();

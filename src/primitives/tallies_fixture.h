@@ -10,6 +10,7 @@
 #include "once/tallies.h"
 #include "testing/limited_store.h"
 #include "testing/manual_clock.h"
+#include "testing/store_under_test.h"
 
 namespace once {
 
@@ -58,7 +59,7 @@ class TalliesFixture : public ::testing::TestWithParam<std::size_t> {
 
   testing::ManualClock clock_;
   Entropy entropy_{1};
-  std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
+  std::unique_ptr<Store> memory_ = testing::store_under_test(clock_);
   testing::LimitedStore limited_{*memory_, GetParam()};
   std::unique_ptr<FaultyStore> store_ = inject_faults(limited_, {}, clock_);
   Tallies tallies_{*store_, "test", clock_, entropy_};

@@ -127,7 +127,7 @@ TEST_P(TalliesTest, BadInputIsInvalidAndMakesNoTally) {
   EXPECT_EQ(refused("x", request), ErrorCode::invalid);
   EXPECT_EQ(refused("", of(sum, std::int64_t{1})), ErrorCode::invalid);
   EXPECT_FALSE(tallies_.read("x")->has_value());
-  EXPECT_EQ(memory_->usage().items, 0U);
+  EXPECT_EQ(testing::items_in(*memory_), 0U);
 }
 
 TEST_P(TalliesTest, H21_AnotherKindShapeOrWindowIsItsOwnOutcomeAndChangesNothing) {

@@ -40,7 +40,7 @@ class TallyGroupsTest : public ::testing::Test {
   const Key kKey = tallies::tally_key("test", "hot");
   testing::ManualClock clock_;
   Entropy entropy_{1};
-  std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
+  std::unique_ptr<Store> memory_ = testing::store_under_test(clock_);
   std::unique_ptr<MeteredStore> store_ = meter(*memory_);
   detail::Rounds rounds_{*store_, clock_, entropy_, 100};
   Tallies tallies_{*store_, "test", clock_, entropy_};

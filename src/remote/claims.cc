@@ -33,7 +33,7 @@ Result<ClaimOutcome> outcome_of(const api::Response& response) {
     return misunderstanding();
   } else if (const std::string state = body.text("state"); state == "claimed") {
     outcome = Claimed{Ticket{body.text("ticket")}, body.integer("fence"), body.integer("attempt"),
-                      body.time("lease_until")};
+                      body.time("lease_until"), is_replayed(response)};
   } else if (state != "unguarded") {
     const bool failed = state == "failed";
     outcome = Done{body.data(failed ? "failure" : "result"), body.time("completed_at"), failed};
@@ -95,6 +95,8 @@ Result<ClaimOutcome> RemoteClaims::ask(std::string_view name, const ClaimRequest
     const Result<Told> told = peer_.ask(*question, Repeat::safe, waiting + kAttemptLife);
     if (!told) return std::unexpected(told.error());
     Result<ClaimOutcome> outcome = outcome_of(told->response);
+    auto* const claimed = outcome ? std::get_if<Claimed>(&*outcome) : nullptr;
+    if (claimed != nullptr && told->again) claimed->repeated = false;
     const bool busy = outcome && std::holds_alternative<Busy>(*outcome);
     if (!busy || left <= kLongestWait) return outcome;
   }
@@ -205,8 +207,8 @@ Result<claims::ClaimPage> RemoteClaims::list(std::optional<ClaimState::Kind> kin
   return page;
 }
 
-Result<std::vector<bool>> RemoteClaims::ask_seen(std::span<const std::string> ids, Duration ttl,
-                                                 const std::string& request) {
+Result<claims::Seen> RemoteClaims::ask_seen(std::span<const std::string> ids, Duration ttl,
+                                            const std::string& request) {
   if (Result<void> ok = check_request(request); !ok) return std::unexpected(std::move(ok.error()));
   for (const std::string& id : ids) {
     if (Result<void> ok = keys::check_name(id); !ok) return std::unexpected(std::move(ok.error()));
@@ -229,13 +231,16 @@ Result<std::vector<bool>> RemoteClaims::ask_seen(std::span<const std::string> id
   }
   if (first.size() != ids.size()) body.misunderstood();
   if (Result<void> ok = body.finish(); !ok) return std::unexpected(std::move(ok.error()));
-  return first;
+  return claims::Seen{std::move(first), is_replayed(told->response) && !told->again};
 }
 
 Result<std::vector<bool>> RemoteClaims::seen(std::span<const std::string> ids, Duration ttl,
                                              std::string request) {
   if (ids.empty()) return std::vector<bool>();
-  return claims::or_proceed(ask_seen(ids, ttl, request), ids.size(), if_store_down());
+  Result<claims::Seen> seen =
+      claims::or_proceed(ask_seen(ids, ttl, request), ids.size(), if_store_down());
+  if (!seen) return std::unexpected(std::move(seen.error()));
+  return std::move(seen->first);
 }
 
 }  // namespace once::remote

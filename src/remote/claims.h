@@ -30,8 +30,8 @@ class RemoteClaims final : public Claims {
 
  private:
   Result<ClaimOutcome> ask(std::string_view name, const ClaimRequest& request, Duration wait);
-  Result<std::vector<bool>> ask_seen(std::span<const std::string> ids, Duration ttl,
-                                     const std::string& request);
+  Result<claims::Seen> ask_seen(std::span<const std::string> ids, Duration ttl,
+                                const std::string& request);
   Result<SettleOutcome> settle(std::string_view name, std::string_view action, std::string body);
 
   Peer& peer_;

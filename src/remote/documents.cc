@@ -92,10 +92,12 @@ Result<WriteOutcome> RemoteDocuments::change(std::string_view name, api::Request
   if (code == "precondition_failed") return PreconditionFailed{etag_in(told->response)};
   if (code == "mismatch") return documents::Mismatch{};
   if (!code.empty()) return misunderstanding();
-  if (!own && is_replayed(told->response)) {
+  // A replay, even of a repeat of our own, tells the ETag of what stands now; that may be
+  // another's.
+  if (is_replayed(told->response)) {
     Result<std::optional<Document>> standing = get(name);
     if (!standing) return std::unexpected(std::move(standing.error()));
-    return Updated{std::move(*standing), true};
+    return Updated{std::move(*standing), !own};
   }
   if (!content) return Updated{};
   std::optional<std::string> etag = etag_in(told->response);

@@ -302,9 +302,40 @@ TEST_F(RemoteTest, H12_ARunWhoseRecordingLostItsAnswerHasHappenedOnce) {
   EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("t").value()->value), 5);
 }
 
+TEST_F(RemoteTest, H18_APutThatLostItsAnswerIsNotTakenForWhatAnotherMadeOfItSince) {
+  ScriptedPeer between({[this](Conversation& with) {
+                          EXPECT_TRUE(forward(with));
+                          const auto since = once_.documents().get("d").value()->etag;
+                          once_.documents().put("d", {"theirs"}, documents::IfMatch{since}).value();
+                        },
+                        relaying(2)});
+  Once far = opened(between.url());
+  const auto put = far.documents().put("d", {"ours"}, documents::IfAbsent{}).value();
+  const auto& updated = std::get<documents::Updated>(put);
+  EXPECT_FALSE(updated.replayed);
+  EXPECT_EQ(updated.document->content.bytes, "theirs");
+  EXPECT_EQ(updated.document->etag, once_.documents().get("d").value()->etag);
+}
+
+TEST_F(RemoteTest, H20_AMergeThatLostItsAnswerStaysInItsWindow) {
+  std::vector<std::string> sent;
+  ScriptedPeer between({[&](Conversation& with) { sent.push_back(with.read_request()); },
+                        [&](Conversation& with) {
+                          sent.push_back(with.read_request());
+                          with.answer("200 OK", R"({"kind":"max","value":1})");
+                        }});
+  Once far = opened(between.url());
+  const TallyShape each_minute = {.kind = TallyKind::max, .window = TallyWindow::minute};
+  EXPECT_TRUE(far.tallies().merge("m", {.shape = each_minute, .input = 1}).has_value());
+  between.end();
+  ASSERT_EQ(sent.size(), 2U);
+  EXPECT_NE(sent[0].find(R"("id":)"), std::string::npos) << sent[0];
+  EXPECT_EQ(sent[0], sent[1]);
+}
+
 TEST_F(RemoteTest, H23_WhateverLostItsAnswerHappensOnce) {
-  const auto twice = [this](const std::function<void(Once&)>& act) {
-    ScriptedPeer between({losing(), relaying()});
+  const auto twice = [this](const std::function<void(Once&)>& act, int requests = 1) {
+    ScriptedPeer between({losing(), relaying(requests)});
     Once far = opened(between.url());
     act(far);
     EXPECT_EQ(between.connections(), 2);
@@ -315,10 +346,12 @@ TEST_F(RemoteTest, H23_WhateverLostItsAnswerHappensOnce) {
   twice([](Once& far) {
     EXPECT_EQ(std::get<Appended>(far.log().append("s", {{"e"}}).value()).last, 1);
   });
-  twice([](Once& far) {
-    const auto put = far.documents().put("d", {"x"}, documents::IfAbsent{}).value();
-    EXPECT_TRUE(std::get<documents::Updated>(put).document.has_value());
-  });
+  twice(
+      [](Once& far) {
+        const auto put = far.documents().put("d", {"x"}, documents::IfAbsent{}).value();
+        EXPECT_EQ(std::get<documents::Updated>(put).document->content.bytes, "x");
+      },
+      2);  // The other looks at what stands.
   twice([](Once& far) {
     EXPECT_TRUE(far.tallies().merge("m", {.shape = {.kind = TallyKind::max}, .input = 1}));
   });

@@ -188,9 +188,14 @@ OtherTally other_in(Reading& body) {
   return {body.text("kind"), window.value_or(TallyWindow::none)};
 }
 
-Result<TallyOutcome> RemoteTallies::merge(std::string_view name, const TallyRequest& request) {
+Result<TallyOutcome> RemoteTallies::merge(std::string_view name, const TallyRequest& given) {
   Result<api::Request> question = peer_.request("POST", "tallies", name);
   if (!question) return std::unexpected(std::move(question.error()));
+  // What merges again does so into the same bucket only if it is the same; later it may be another.
+  TallyRequest request = given;
+  const bool drifts = request.shape.window != TallyWindow::none && !request.at;
+  const bool own = request.id.empty() && merges_again(request.shape.kind) && drifts;
+  if (own) request.id = peer_.new_id();
   JsonObject body;
   if (Result<void> ok = write_tally(body, request); !ok) {
     return std::unexpected(std::move(ok.error()));
@@ -206,8 +211,8 @@ Result<TallyOutcome> RemoteTallies::merge(std::string_view name, const TallyRequ
   if (code == "mismatch") {
     outcome = other_in(answer);
   } else {
-    outcome =
-        Tallied{is_replayed(told->response) && !told->again, value_in(answer, request.shape.kind)};
+    outcome = Tallied{is_replayed(told->response) && !own && !told->again,
+                      value_in(answer, request.shape.kind)};
   }
   if (Result<void> ok = answer.finish(); !ok) return std::unexpected(std::move(ok.error()));
   return outcome;

@@ -28,7 +28,7 @@ class FollowHub {
   using FollowerId = std::uint64_t;
 
   // Gets what there is next, on any thread, and must not block. It gets no more until it asks by
-  // ready(). Nothing: the stream cannot be read, and the follower is off.
+  // ready(). While the stream cannot be read, it gets nothing.
   using Feed = std::function<void(const Chunk& chunk)>;
 
   // `driver` and `clock` must outlive it. A stream that others append to is looked at this often.

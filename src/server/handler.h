@@ -22,6 +22,9 @@ class Handler {
   // `home` is the thread that asks.
   virtual std::optional<api::Response> respond(api::Request request, Home& home, Done later) = 0;
 
+  // Why a request like this one, whose body is large and still to come, is not taken.
+  virtual std::optional<api::Response> refusal(const api::Request&) { return std::nullopt; }
+
   // What the request wants to follow, if it is a follower's, and who feeds it.
   virtual std::expected<std::optional<api::Following>, api::Response> following(
       const api::Request&) {

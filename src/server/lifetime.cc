@@ -2,6 +2,10 @@
 
 #include <pthread.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
 
 namespace once::server {
 
@@ -27,6 +31,25 @@ void allow_many_descriptors() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+ExitBy::~ExitBy() {
+  {
+    const std::lock_guard lock(mutex_);
+    in_time_ = true;
+  }
+  signal_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ExitBy::arm(std::chrono::milliseconds length) {
+  thread_ = std::thread([this, length] {
+    std::unique_lock lock(mutex_);
+    if (signal_.wait_for(lock, length, [this] { return in_time_; })) return;
+    constexpr std::string_view kWhy = "once: stopped without waiting for the store any longer\n";
+    (void)!::write(STDERR_FILENO, kWhy.data(), kWhy.size());
+    std::_Exit(EXIT_SUCCESS);
+  });
 }
 
 }  // namespace once::server

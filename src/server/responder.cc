@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "api/call.h"
 #include "api/problem.h"
 
 namespace once::server {
@@ -25,7 +26,7 @@ std::optional<api::Response> Responder::respond(api::Request request, Home& home
     observer_.answered(*asked, *ready);
     return std::move(*ready);
   }
-  const Duration patience = answer.patience;
+  const Duration patience = answer.waits + work_;
   const Result<void> started = driver_.start<api::Response>(
       std::get<Plan<api::Response>>(std::move(answer)),
       [this, appends, asked, later = std::move(later)](Result<api::Response> outcome) mutable {
@@ -40,6 +41,12 @@ std::optional<api::Response> Responder::respond(api::Request request, Home& home
   api::Response response = api::problem(api::Code::overloaded, started.error().message);
   observer_.answered(*asked, response);
   return response;
+}
+
+std::optional<api::Response> Responder::refusal(const api::Request& request) {
+  auto resolved = api::resolve(service_, request);
+  if (resolved) return std::nullopt;
+  return std::move(resolved.error());
 }
 
 void Responder::receive(api::EventRequest events, const api::Request& request,

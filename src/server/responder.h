@@ -12,11 +12,18 @@ namespace once::server {
 // Safe to share between threads. All must outlive it.
 class Responder final : public Handler {
  public:
+  // A request may take as long as `work`, and what it waits for others.
   Responder(api::Service& service, BatchingDriver& driver, FollowHub& hub, Observer& observer,
-            events::Door& door)
-      : service_(service), driver_(driver), hub_(hub), observer_(observer), door_(door) {}
+            events::Door& door, Duration work)
+      : service_(service),
+        driver_(driver),
+        hub_(hub),
+        observer_(observer),
+        door_(door),
+        work_(work) {}
 
   std::optional<api::Response> respond(api::Request request, Home& home, Done later) override;
+  std::optional<api::Response> refusal(const api::Request& request) override;
   std::expected<std::optional<api::Following>, api::Response> following(
       const api::Request& request) override;
   FollowHub* hub() override { return &hub_; }
@@ -31,6 +38,7 @@ class Responder final : public Handler {
   FollowHub& hub_;
   Observer& observer_;
   events::Door& door_;
+  const Duration work_;
 };
 
 }  // namespace once::server

@@ -19,6 +19,7 @@ namespace {
 
 constexpr Duration kTokensEvery = std::chrono::seconds(2);
 constexpr Duration kDrain = std::chrono::seconds(4);
+constexpr auto kExit = std::chrono::milliseconds(4'700);  // From the signal.
 
 Circumstances circumstances_of(const ServeOptions& options, const tokens::Table& tokens) {
   return look_around(
@@ -58,6 +59,7 @@ struct Stopping {
 }  // namespace
 
 Result<void> serve(ServeOptions options, const std::function<void(const std::string&)>& ready) {
+  ExitBy exit_by;  // Until all else is gone.
   const sigset_t signals = hold_signals();
   allow_many_descriptors();
   Result<std::unique_ptr<Store>> store =
@@ -72,6 +74,8 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
     checkpoints.emplace(*directory, [&](const auto& to) { return checkpoint(**store, to); });
     options.service.checkpoints = &*checkpoints;
   }
+  // Beyond loopback the last token's end opens nothing.
+  options.service.needs_tokens = !is_loopback(options.listen) && !options.open_to_all;
   api::Service service(options.service);
   Result<std::vector<tokens::Token>> known = BlockingDriver(**store).run(tokens::list());
   if (!known) return std::unexpected(std::move(known.error()));
@@ -93,7 +97,7 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
     refresh_tokens(driver, service.tokens());
     return false;
   });
-  responder.emplace(service, driver, *hub, observer, *door);
+  responder.emplace(service, driver, *hub, observer, *door, options.settings.work);
   server.emplace(options.settings, *responder);
   const RunningMetrics running(service.metrics().registry(), metered.get(), *server,
                                options.version);
@@ -109,6 +113,7 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   warn(journal, circumstances_of(options, service.tokens()));
   journal.line(Level::info, "start").text("url", *url).text("store", (*store)->describe());
   const int signal = wait_for(signals);
+  exit_by.arm(kExit);
   journal.line(Level::info, "stop").integer("signal", signal);
   server->drain(kDrain);
   const auto left = static_cast<std::int64_t>(server->connections());

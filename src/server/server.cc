@@ -9,7 +9,6 @@
 #include "api/problem.h"
 #include "server/io_thread.h"
 #include "server/session.h"
-#include "server/wire.h"
 
 namespace once::server {
 namespace {
@@ -17,6 +16,8 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
+
+constexpr std::size_t kTurnedAway = 64;  // So many more are told that there are too many.
 
 std::size_t thread_count(const Settings& settings) {
   return settings.threads > 0 ? settings.threads
@@ -51,7 +52,7 @@ std::string url_of(const tcp::endpoint& endpoint) {
 class Server::Impl {
  public:
   Impl(const Settings& settings, Handler& handler, Clock& clock)
-      : settings_(settings), shared_{settings_, handler, clock} {
+      : settings_(settings), shared_{settings_, handler, clock, bodies_} {
     for (std::size_t i = 0; i < thread_count(settings_); ++i) {
       threads_.push_back(std::make_unique<IoThread>());
     }
@@ -122,22 +123,14 @@ class Server::Impl {
   }
 
   void admit(IoThread& thread, tcp::socket socket) {
-    if (connections() >= settings_.max_connections) return turn_away(std::move(socket));
+    const std::size_t open = connections();
+    if (open >= settings_.max_connections + kTurnedAway) return;  // Without a word.
+    const bool admitted = open < settings_.max_connections;
     auto session = Session::make(thread, std::move(socket), shared_);
-    thread.later([&thread, session] {
+    thread.later([&thread, session, admitted] {
       thread.add(session);
-      session->start();
+      admitted ? session->start() : session->turn_away();
     });
-  }
-
-  void turn_away(tcp::socket socket) const {
-    api::Response refusal = api::problem(api::Code::overloaded, "too many connections are open");
-    shared_.handler.refused(refusal);
-    const std::string full = encode(refusal, {.keep_alive = false}, shared_.clock.now());
-    error_code ignored;
-    socket.non_blocking(true, ignored);
-    socket.write_some(asio::buffer(full), ignored);
-    socket.shutdown(tcp::socket::shutdown_send, ignored);
   }
 
   void stop_accepting() {
@@ -153,6 +146,7 @@ class Server::Impl {
   }
 
   const Settings settings_;
+  std::atomic<std::size_t> bodies_ = 0;
   const Shared shared_;
   std::vector<std::unique_ptr<IoThread>> threads_;
   std::optional<tcp::acceptor> acceptor_;  // On the first thread.

@@ -31,7 +31,8 @@ class ServerTest : public ::testing::Test {
     driver_ = std::make_unique<BatchingDriver>(store_, driving);
     hub_ = std::make_unique<FollowHub>(*driver_, system_clock());
     door_ = std::make_unique<events::Door>(*driver_, service_.options().events.routes);
-    responder_ = std::make_unique<Responder>(service_, *driver_, *hub_, observer_, *door_);
+    responder_ =
+        std::make_unique<Responder>(service_, *driver_, *hub_, observer_, *door_, kAttemptLife);
     server_ = std::make_unique<Server>(settings, *responder_);
     const Result<std::string> url = server_->listen("127.0.0.1:0");
     ASSERT_TRUE(url.has_value()) << url.error().message;
@@ -111,10 +112,70 @@ TEST_F(ServerTest, TooManyConnectionsAreTurnedAwayAndThenWelcome) {
   const auto refused = third.receive();
   ASSERT_TRUE(refused.has_value());
   EXPECT_EQ(refused->status, 503);
+  third.close();
   in.clear();
   while (server_->connections() > 0) std::this_thread::yield();
   RawHttp again = connect();
   EXPECT_EQ(again.call("GET", "/healthz")->status, 200);
+}
+
+TEST_F(ServerTest, WhoSendsTooMuchAtOnceIsToldSo) {
+  serve({.max_body_bytes = 1'000});
+  RawHttp peer = connect();
+  const std::string head =
+      "POST /v1/claims/a HTTP/1.1\r\nHost: x\r\nContent-Length: 16777216\r\n\r\n";
+  EXPECT_TRUE(peer.send(head + std::string(16U << 20, ' ')));
+  const auto refused = peer.receive();
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->status, 413);
+  EXPECT_TRUE(peer.ended());
+}
+
+TEST_F(ServerTest, OneTooManyThatSendsAtOnceIsToldSo) {
+  serve({.max_connections = 1});
+  RawHttp first = connect();
+  EXPECT_EQ(first.call("GET", "/healthz")->status, 200);
+  RawHttp second = connect();
+  second.send("PUT", "/v1/docs/d", std::string(8U << 20, ' '));
+  const auto refused = second.receive();
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->status, 503);
+  EXPECT_NE(refused->header("Retry-After"), "");
+}
+
+TEST_F(ServerTest, ALargeBodyIsNotEvenReadFromWhoMayNotSendIt) {
+  serve();
+  service_.tokens().add({"some id", {}});
+  RawHttp peer = connect();
+  peer.send("PUT /v1/docs/d HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n");
+  const auto refused = peer.receive();
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->status, 401);
+}
+
+TEST_F(ServerTest, LargeBodiesHaveABoundTogether) {
+  serve({.max_bodies_bytes = 1'000'000});
+  const std::string large(600'000, 'x');
+  const auto head = [](const char* name) {
+    return std::string("PUT /v1/docs/")
+        .append(name)
+        .append(" HTTP/1.1\r\nHost: x\r\nIf-None-Match: *\r\nContent-Length: 600000\r\n\r\n");
+  };
+  RawHttp first = connect();
+  // One answer tells that what came with its request, in one piece, was read.
+  first.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" + head("a"));
+  EXPECT_EQ(first.receive()->status, 200);
+  RawHttp second = connect();
+  second.send(head("b"));
+  const auto refused = second.receive();
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->status, 503);
+  EXPECT_NE(refused->header("Retry-After"), "");
+  first.send(large);
+  EXPECT_EQ(first.receive()->status, 201);
+  RawHttp third = connect();
+  third.send(head("c") + large);
+  EXPECT_EQ(third.receive()->status, 201);
 }
 
 TEST_F(ServerTest, AnIdleConnectionEnds) {

@@ -6,6 +6,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -23,6 +24,9 @@ using boost::system::error_code;
 using Instant = std::chrono::steady_clock::time_point;
 
 constexpr std::size_t kReadBytes = 16U << 10;
+constexpr std::size_t kLargeBody = 64U << 10;  // Is taken only from those who may send it.
+constexpr auto kLinger = std::chrono::seconds(2);
+constexpr std::size_t kLingerBytes = 64U << 20;
 constexpr std::size_t kAnswerBytes = 64U << 10;  // What an answer that may be long is taken for.
 constexpr auto kHeartbeat = std::chrono::seconds(15);
 constexpr std::string_view kHeartbeatText = ":\n\n";
@@ -41,10 +45,17 @@ api::Response refusal_of(const error_code& error, const Settings& settings) {
   return api::problem(api::Code::invalid, "not HTTP/1.1: " + error.message());
 }
 
-class Connection final : public Session, public std::enable_shared_from_this<Connection> {
+class Connection final : public Session,
+                         public Home,
+                         public std::enable_shared_from_this<Connection> {
  public:
   Connection(IoThread& thread, tcp::socket socket, Shared shared)
       : thread_(thread), socket_(std::move(socket)), shared_(shared) {}
+
+  ~Connection() override {
+    release(reserving_);
+    for (const Owed& owed : owed_) release(owed.reserved);
+  }
 
   void start() override {
     error_code ignored;
@@ -54,19 +65,29 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     read();
   }
 
+  void turn_away() override {
+    next_request();
+    refuse(api::problem(api::Code::overloaded, "too many connections are open"));
+  }
+
   void finish() override {
     finishing_ = true;
-    if (follower_) return abort();
+    if (follower_ || lingering_) return abort();
     if (owed_.empty() && !writing_ && !in_request()) abort();
   }
 
   void abort() override {
+    deserted_ = true;
     if (follower_) shared_.handler.hub()->leave(*std::exchange(follower_, std::nullopt));
     error_code ignored;
     socket_.shutdown(tcp::socket::shutdown_both, ignored);
     socket_.close(ignored);
     thread_.remove(this);
   }
+
+  // Home: plans go on at its thread, as long as it is open.
+  void later(std::move_only_function<void()> task) override { thread_.later(std::move(task)); }
+  bool is_deserted() const override { return deserted_; }
 
   void end_if_late(Instant now) override {
     if (follower_ && !writing_ && now - written_since_ >= kHeartbeat) return send(kHeartbeatText);
@@ -87,7 +108,8 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     Framing framing;
     bool ready = false;
     std::string bytes;
-    std::size_t held = 0;  // About how many bytes it takes until it is ready.
+    std::size_t held = 0;      // About how many bytes it takes until it is ready.
+    std::size_t reserved = 0;  // Of what all connections share.
   };
 
   // The system would go on offering it to a peer that takes nothing.
@@ -99,6 +121,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   // What is being worked on has bounds of its own.
   Instant deadline() const {
     if (writing_) return written_since_ + shared_.settings.send;
+    if (lingering_) return written_since_ + kLinger;
     if (follower_) return Instant::max();
     if (in_request() && !is_full()) return request_since_ + shared_.settings.receive;
     return owed_.empty() ? idle_since_ + shared_.settings.idle : Instant::max();
@@ -112,6 +135,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     parser_->body_limit(std::max(shared_.settings.max_body_bytes, most_for_items()));
     parser_->eager(false);
     continued_ = false;
+    judged_ = false;
   }
 
   // So much is owed or unsent that no further request is taken. One is, whatever its size.
@@ -121,7 +145,8 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   }
 
   bool may_read() const {
-    return !reading_ && (!refused_ || follower_) && !ended_ && socket_.is_open() && !is_full();
+    const bool taken = !refused_ || follower_ || lingering_;
+    return !reading_ && taken && !ended_ && socket_.is_open() && !is_full();
   }
 
   void read() {
@@ -137,8 +162,10 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
 
   void on_read(const error_code& error, std::size_t count) {
     if (!socket_.is_open()) return;
+    if (lingering_) return on_lingering_read(error, count);
     if (error) {
-      ended_ = true;  // The peer sends no more; it may still read what it is owed.
+      ended_ = true;     // The peer sends no more; it may still read what it is owed,
+      deserted_ = true;  // but mostly it is gone: a claim that it waits for would be nobody's.
       if (owed_.empty() && !writing_) abort();
       return;
     }
@@ -157,7 +184,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
       in_.consume(parser_->put(in_.data(), error));
       if (error == http::error::need_more) break;
       if (error) return refuse(refusal_of(error, shared_.settings));
-      if (parser_->is_header_done() && !body_fits()) return;
+      if (parser_->is_header_done() && (!body_fits() || !may_be_sent())) return;
       if (parser_->is_done()) take_request();
     }
     if (parser_ && parser_->is_header_done() && !parser_->is_done()) invite_body();
@@ -182,6 +209,33 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     return false;
   }
 
+  // Whoever may not, does not make us keep a large body; and all together keep no more than is set.
+  bool may_be_sent() {
+    const auto& request = parser_->get();
+    const std::uint64_t announced = parser_->content_length().value_or(0);
+    if (judged_ || std::max<std::uint64_t>(announced, request.body().size()) <= kLargeBody) {
+      return true;
+    }
+    judged_ = true;
+    std::optional<api::Response> refusal = shared_.handler.refusal(to_api(request.base()));
+    const std::size_t most = parser_->content_length() ? announced : body_limit();
+    if (!refusal && !reserve(most)) {
+      refusal = api::problem(api::Code::overloaded, "too many large bodies are under way");
+    }
+    if (refusal) refuse(std::move(*refusal));
+    return !refusal;
+  }
+
+  bool reserve(std::size_t bytes) {
+    if (shared_.bodies.fetch_add(bytes) + bytes > shared_.settings.max_bodies_bytes) {
+      release(bytes);
+      return false;
+    }
+    reserving_ = bytes;
+    return true;
+  }
+  void release(std::size_t bytes) { shared_.bodies -= bytes; }
+
   void invite_body() {
     if (std::exchange(continued_, true)) return;
     const auto expect = parser_->get().find(http::field::expect);
@@ -191,7 +245,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   }
 
   Owed& owe(Framing framing) {
-    owed_.push_back({++last_id_, framing, false, "", 0});
+    owed_.push_back({.id = ++last_id_, .framing = framing});
     return owed_.back();
   }
 
@@ -206,8 +260,11 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
                           .http_1_0 = message.version() == 10};
     Owed& owed = owe(framing);
     owed.held = size_of(message);
+    owed.reserved = std::exchange(reserving_, 0);
     held_ += owed.held;
-    answer(to_api(std::move(message)), owed.id);
+    api::Request request = to_api(message.base());
+    request.body = std::move(message.body());
+    answer(std::move(request), owed.id);
   }
 
   // What answers with a small one, but for the result of a claim, is a POST.
@@ -216,12 +273,9 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     return message.body().size() + (small ? 0 : kAnswerBytes);
   }
 
-  static api::Request to_api(http::request<http::string_body> message) {
-    api::Request request{std::string(message.method_string()),
-                         std::string(message.target()),
-                         {},
-                         std::move(message.body())};
-    for (const auto& field : message) {
+  static api::Request to_api(const http::request_header<>& head) {
+    api::Request request{std::string(head.method_string()), std::string(head.target()), {}, {}};
+    for (const auto& field : head) {
       request.headers.add(std::string(field.name_string()), std::string(field.value()));
     }
     return request;
@@ -232,7 +286,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     if (!following) return settle(id, following.error());
     if (*following) return start_following(id, **following);
     std::optional<api::Response> ready = shared_.handler.respond(
-        std::move(request), thread_, [self = shared_from_this(), id](api::Response response) {
+        std::move(request), *this, [self = shared_from_this(), id](api::Response response) {
           if (self->thread_.is_here()) return self->settle_and_flush(id, response);
           self->thread_.later(
               [self, id, response = std::move(response)] { self->settle_and_flush(id, response); });
@@ -249,6 +303,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   // be fed again: a slow peer holds up nobody else.
   void start_following(std::uint64_t id, const api::Following& what) {
     refused_ = true;
+    if (what.limit) to_follow_ = *what.limit;
     std::erase_if(owed_, [&](const Owed& owed) {
       if (owed.id == id) held_ -= owed.held;
       return owed.id == id;
@@ -259,15 +314,25 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
                                                 if (const auto alive = self.lock()) {
                                                   thread_.later([alive, this, chunk] {
                                                     fed_ = true;
-                                                    send(*chunk);
+                                                    feed(*chunk);
                                                   });
                                                 }
                                               });
   }
 
-  void send(std::string_view bytes) {
+  // Events, each of which ends with an empty line.
+  void feed(std::string_view events) {
+    std::size_t end = 0;
+    while (to_follow_ > 0 && end < events.size()) {
+      end = events.find("\n\n", end) + 2;
+      --to_follow_;
+    }
+    if (end > 0) send(events.substr(0, end), to_follow_ > 0);
+  }
+
+  void send(std::string_view bytes, bool goes_on = true) {
     if (!socket_.is_open()) return;
-    Owed& owed = owe({});
+    Owed& owed = owe({.keep_alive = goes_on});
     owed.bytes = bytes;
     owed.ready = true;
     flush();
@@ -279,13 +344,16 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
       owed.bytes = encode(response, owed.framing, shared_.clock.now());
       owed.ready = true;
       held_ -= std::exchange(owed.held, 0);
+      release(std::exchange(owed.reserved, 0));
       unsent_ += owed.bytes.size();
     }
   }
 
-  // Answers what was no request, and reads no further.
+  // Answers what was no request, and takes no other.
   void refuse(api::Response response) {
     refused_ = true;
+    lingers_ = true;
+    release(std::exchange(reserving_, 0));
     shared_.handler.refused(response);
     const std::uint64_t id = owe({.keep_alive = false}).id;
     settle(id, response);
@@ -317,6 +385,7 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     if (is_full()) request_since_ = std::chrono::steady_clock::now();
     unsent_ -= std::min(unsent_, out_.size());
     const bool done = owed_.empty() && (ended_ || (finishing_ && !in_request()));
+    if (!error && closing_ && lingers_ && !ended_) return linger();
     if (error || closing_ || done) return abort();
     if (follower_ && owed_.empty() && std::exchange(fed_, false)) {
       shared_.handler.hub()->ready(*follower_);
@@ -324,6 +393,23 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
     idle_since_ = std::chrono::steady_clock::now();
     take_requests();  // What was left in the buffer when too many were owed.
     flush();
+    read();
+  }
+
+  // A peer that still sends when we close is told of a broken connection, in place of what we
+  // answered. So what it sends is taken and dropped for a while.
+  void linger() {
+    lingering_ = true;
+    in_.consume(in_.size());
+    error_code ignored;
+    socket_.shutdown(tcp::socket::shutdown_send, ignored);
+    written_since_ = std::chrono::steady_clock::now();
+    read();
+  }
+
+  void on_lingering_read(const error_code& error, std::size_t count) {
+    dropped_ += count;
+    if (error || dropped_ > kLingerBytes) return abort();
     read();
   }
 
@@ -336,8 +422,11 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   std::string out_;        // Being sent.
   std::size_t unsent_ = 0;
   std::size_t held_ = 0;
+  std::size_t reserving_ = 0;  // For the request that is coming in.
+  std::size_t dropped_ = 0;
   std::uint64_t last_id_ = 0;
   std::optional<FollowHub::FollowerId> follower_;
+  std::int64_t to_follow_ = std::numeric_limits<std::int64_t>::max();  // So many events.
   bool fed_ = false;  // And has not asked for more yet.
   Instant idle_since_;
   Instant request_since_;
@@ -345,10 +434,14 @@ class Connection final : public Session, public std::enable_shared_from_this<Con
   bool reading_ = false;
   bool writing_ = false;
   bool continued_ = false;
+  bool judged_ = false;
   bool refused_ = false;    // No further request is read.
   bool ended_ = false;      // The peer sends no more.
   bool closing_ = false;    // What is being sent is the last.
   bool finishing_ = false;  // The server is.
+  bool lingers_ = false;    // When the last is sent, for what the peer may still be sending.
+  bool lingering_ = false;
+  std::atomic<bool> deserted_ = false;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // on its IoThread; everything but make() is called there.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <memory>
@@ -18,6 +19,7 @@ struct Shared {
   const Settings& settings;
   Handler& handler;
   Clock& clock;
+  std::atomic<std::size_t>& bodies;  // Bytes of large ones that are held.
 };
 
 class Session {
@@ -27,6 +29,7 @@ class Session {
   virtual ~Session() = default;
 
   virtual void start() = 0;
+  virtual void turn_away() = 0;  // Instead: there are too many.
 
   // Takes no further request, and ends once every answer is sent.
   virtual void finish() = 0;

@@ -63,6 +63,13 @@ TEST_F(Follow, ResumesAfterTheLastEventWithTheSameBytes) {
   EXPECT_EQ(event_of(resumed), events[4]);
 }
 
+TEST_F(Follow, ALimitEndsIt) {
+  append(1, 5);
+  RawHttp peer = follower("/v1/logs/s?follow=true&order=asc&limit=3");
+  for (int i = 1; i <= 3; ++i) EXPECT_TRUE(event_of(peer).starts_with("id: " + std::to_string(i)));
+  EXPECT_EQ(peer.receive_line(), std::nullopt);
+}
+
 TEST_F(Follow, AStreamThatDoesNotExistYetCanBeFollowed) {
   RawHttp peer = follower("/v1/logs/s?follow=true");
   append(1, 1);

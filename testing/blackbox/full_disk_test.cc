@@ -31,11 +31,10 @@ class FullDisk : public ::testing::Test {
   static constexpr std::size_t kBytes = kMiB;
 
   static RawAnswer put(RawHttp& peer, int number) {
-    peer.send("PUT", "/v1/docs/d" + std::to_string(number), document_of(number, kBytes),
-              "If-None-Match: *\r\n");
-    auto answer = peer.receive();
-    if (!answer) answer = peer.receive();  // A minute is what a write of unknown outcome may take.
-    return answer.value_or(RawAnswer{});
+    return peer
+        .call("PUT", "/v1/docs/d" + std::to_string(number), document_of(number, kBytes),
+              "If-None-Match: *\r\n")
+        .value_or(RawAnswer{});
   }
 
   // Puts documents from `next_` on until one is refused, which is the answer.
@@ -122,7 +121,7 @@ TEST_F(FullDisk, AServerThatFillsItByItselfLosesNothing) {
 // The limit stands for any failure in the middle of a write.
 TEST_F(FullDisk, AWriteThatFailsHalfWayIsUnknownAndTheRestIsThereAfterARestart) {
   const TempDir dir;
-  ServerProcess server(dir.path() / "store");
+  ServerProcess server(dir.path() / "store", {"--request-timeout", "5s"});
   ASSERT_TRUE(server.running()) << server.ready_line();
   RawHttp peer(server.port());
   const rlimit small{8 * kMiB, RLIM_INFINITY};

@@ -186,7 +186,7 @@ TEST(Proxy, Retry5xxFreesThemAll) {
 }
 
 TEST(Proxy, AnUpstreamThatCannotBeReachedLeavesTheKeyFree) {
-  int port = 0;
+  std::uint16_t port = 0;
   {
     Upstream gone(created);
     port = gone.port();

@@ -151,11 +151,11 @@ Plan<std::monostate> consume(Deliveries& deliveries, int client) {
   std::vector<Key> keys;
   for (int i = 0; i < 4; ++i) keys.push_back(claims::claim_key("sim", "id-" + std::to_string(i)));
   for (;;) {
-    const Result<std::vector<bool>> first =
+    const Result<claims::Seen> seen =
         co_await attempt(claims::seen(keys, std::chrono::hours(1), request));
-    if (first) {
+    if (seen) {
       for (std::size_t i = 0; i < keys.size(); ++i) {
-        if ((*first)[i]) deliveries.acted["id-" + std::to_string(i)].insert(client);
+        if (seen->first[i]) deliveries.acted["id-" + std::to_string(i)].insert(client);
       }
       co_return std::monostate{};
     }

@@ -1,7 +1,5 @@
 #include "testing/relay/relay.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,14 +11,6 @@
 
 namespace once::testing {
 namespace {
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return address;
-}
 
 void send_at_once(int socket) {
   const int yes = 1;
@@ -140,15 +130,6 @@ class Relay::Connection {
 
 Relay::Relay(std::uint16_t server_port, Decide decide)
     : server_port_(server_port), decide_(std::move(decide)) {
-  listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = loopback(0);
-  socklen_t length = sizeof(address);
-  auto* const name = reinterpret_cast<sockaddr*>(&address);
-  if (::bind(listener_, name, length) != 0 || ::listen(listener_, 128) != 0 ||
-      ::getsockname(listener_, name, &length) != 0) {
-    std::abort();
-  }
-  port_ = ntohs(address.sin_port);
   thread_ = std::thread([this] { listen(); });
 }
 
@@ -159,10 +140,10 @@ Relay::~Relay() {
     for (const int socket : sockets_) ::shutdown(socket, SHUT_RDWR);
   }
   ended_.notify_all();
-  ::shutdown(listener_, SHUT_RDWR);
+  ::shutdown(listener_.socket, SHUT_RDWR);
   thread_.join();
   for (std::thread& thread : threads_) thread.join();
-  ::close(listener_);
+  ::close(listener_.socket);
 }
 
 void Relay::decide(Decide decide) {
@@ -184,7 +165,7 @@ std::size_t Relay::connections() const {
 
 void Relay::listen() {
   for (;;) {
-    const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    const int socket = ::accept4(listener_.socket, nullptr, nullptr, SOCK_CLOEXEC);
     if (socket < 0) return;
     send_at_once(socket);
     std::size_t number = 0;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "once/time.h"
+#include "testing/loopback.h"
 #include "testing/relay/http_stream.h"
 
 namespace once::testing {
@@ -66,7 +67,7 @@ class Relay {
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(listener_.port); }
 
   // From now on. One request at a time is decided about, so what `decide` changes needs no lock.
   // Without one, all pass.
@@ -89,8 +90,7 @@ class Relay {
   void forget(int socket);
 
   const std::uint16_t server_port_;
-  int listener_ = -1;
-  std::uint16_t port_ = 0;
+  const Listener listener_ = listen_on_loopback();
 
   std::mutex deciding_;  // Taken before mutex_.
   Decide decide_;        // Guarded by deciding_.

@@ -1,7 +1,5 @@
 #include "testing/relay/wire_relay.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,20 +12,6 @@ namespace once::testing {
 namespace {
 
 constexpr int kLookAroundMs = 20;
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return address;
-}
-
-int open_socket() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) std::abort();
-  return socket;
-}
 
 bool send_all(int socket, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -46,16 +30,7 @@ std::string_view receive(int socket, std::array<char, 1U << 16>& room) {
 
 }  // namespace
 
-WireRelay::WireRelay(std::uint16_t server_port)
-    : server_port_(server_port), listener_(open_socket()) {
-  sockaddr_in address = loopback(0);
-  socklen_t length = sizeof(address);
-  auto* const name = reinterpret_cast<sockaddr*>(&address);
-  if (::bind(listener_, name, length) != 0 || ::listen(listener_, 64) != 0 ||
-      ::getsockname(listener_, name, &length) != 0) {
-    std::abort();
-  }
-  port_ = ntohs(address.sin_port);
+WireRelay::WireRelay(std::uint16_t server_port) : server_port_(server_port) {
   thread_ = std::thread([this] { listen(); });
 }
 
@@ -63,7 +38,7 @@ WireRelay::~WireRelay() {
   ending_ = true;
   thread_.join();
   for (std::thread& thread : threads_) thread.join();
-  ::close(listener_);
+  ::close(listener_.socket);
 }
 
 void WireRelay::decide(Decide decide) {
@@ -78,15 +53,15 @@ WireRelay::Fate WireRelay::decided(std::string_view bytes) {
 
 void WireRelay::listen() {
   while (!ending_) {
-    pollfd one{.fd = listener_, .events = POLLIN, .revents = 0};
+    pollfd one{.fd = listener_.socket, .events = POLLIN, .revents = 0};
     if (::poll(&one, 1, kLookAroundMs) <= 0) continue;
-    const int client = ::accept(listener_, nullptr, nullptr);
+    const int client = ::accept(listener_.socket, nullptr, nullptr);
     if (client >= 0) threads_.emplace_back([this, client] { serve(client); });
   }
 }
 
 void WireRelay::serve(int client) {
-  const int server = open_socket();
+  const int server = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const sockaddr_in address = loopback(server_port_);
   bool open = ::connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
   bool stalled = false;

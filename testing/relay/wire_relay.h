@@ -11,6 +11,8 @@
 #include <string_view>
 #include <thread>
 
+#include "testing/loopback.h"
+
 namespace once::testing {
 
 class WireRelay {
@@ -29,7 +31,7 @@ class WireRelay {
   WireRelay(const WireRelay&) = delete;
   WireRelay& operator=(const WireRelay&) = delete;
 
-  std::uint16_t port() const { return port_; }
+  std::uint16_t port() const { return listener_.port; }
 
   // From now on, for what clients send. Without one, all passes.
   void decide(Decide decide);
@@ -40,8 +42,7 @@ class WireRelay {
   Fate decided(std::string_view bytes);
 
   const std::uint16_t server_port_;
-  int listener_ = -1;
-  std::uint16_t port_ = 0;
+  const Listener listener_ = listen_on_loopback();
   std::atomic<bool> ending_ = false;
 
   std::mutex mutex_;

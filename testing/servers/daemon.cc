@@ -1,8 +1,6 @@
 #include "testing/servers/daemon.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -16,6 +14,8 @@
 #include <sstream>
 #include <string_view>
 #include <utility>
+
+#include "testing/loopback.h"
 
 namespace once::testing {
 namespace {
@@ -33,14 +33,6 @@ class Socket {
  private:
   const int descriptor_;
 };
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return address;
-}
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);

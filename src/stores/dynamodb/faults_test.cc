@@ -158,6 +158,19 @@ TEST_F(DynamoDbFaults, H15_TimeIsTheServers) {
   EXPECT_GE((*store)->limits().clock_error, 2s);
 }
 
+TEST_F(DynamoDbFaults, AStoreThatDoesNotTellItsTimeIsRefused) {
+  relay_.decide([&](const RelayedRequest&) -> Fault { return Answer{"200 OK", "{}"}; });
+  DynamoDbOptions options = options_;
+  options.endpoint = relay_.url();
+  EXPECT_EQ(code_of(open_dynamodb(options)), ErrorCode::unsupported);
+}
+
+TEST_F(DynamoDbFaults, OpeningIsTriedAgainWhereItIsPutOff) {
+  script({throttled(), internal_error()});
+  reopen(kTimeout);
+  EXPECT_TRUE(is_committed(commit({fresh(put(key("k"), std::int64_t{1}, absent()))})));
+}
+
 // Eight clients at one sum and at their own keys, with every third request going wrong.
 TEST_F(DynamoDbFaults, NothingAcknowledgedIsLostAndNothingIsAppliedTwice) {
   Entropy chance(7);

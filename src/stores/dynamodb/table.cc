@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "stores/decorators/backoff.h"
 #include "stores/dynamodb/reader.h"
 #include "stores/dynamodb/reply.h"
 
@@ -20,10 +21,22 @@ aws::Deadline deadline_of(const DynamoDbOptions& options) {
   return std::chrono::steady_clock::now() + options.timeout;
 }
 
+// Answered that not now, but perhaps later.
+bool is_put_off(const Reply& reply) {
+  return reply.kind == Reply::Kind::failed && reply.error.code == ErrorCode::unavailable &&
+         !reply.type.empty() && reply.type != "ResourceNotFoundException";
+}
+
+// Asks for what may be asked again.
 Reply ask(Transport& transport, const DynamoDbOptions& options, const char* call,
           const Json& body) {
+  const aws::Deadline until = deadline_of(options);
   const aws::Request request = request_of(call, body);
-  return read_reply_to_reading(transport.send({&request, 1}, deadline_of(options)).front());
+  Backoff backoff({.deadline = options.timeout}, system_clock(), system_entropy());
+  for (;;) {
+    Reply reply = read_reply_to_reading(transport.send({&request, 1}, until).front());
+    if (!is_put_off(reply) || !backoff.pause()) return reply;
+  }
 }
 
 // In words that say what to do about it.

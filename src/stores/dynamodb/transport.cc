@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "aws/credential_chain.h"
+#include "aws/profiles.h"
 
 namespace once::dynamodb {
 namespace {
@@ -11,9 +12,8 @@ namespace {
 std::string environment(const std::string& name) { return aws::process_environment()(name); }
 
 std::string region_of(const DynamoDbOptions& options) {
-  if (!options.region.empty()) return options.region;
-  std::string region = environment("AWS_REGION");
-  return region.empty() ? environment("AWS_DEFAULT_REGION") : region;
+  return options.region.empty() ? aws::configured_region(aws::process_environment())
+                                : options.region;
 }
 
 std::string endpoint_of(const DynamoDbOptions& options, const std::string& region) {
@@ -55,6 +55,7 @@ class Wire final : public Transport {
   }
 
   Duration clock_offset() const override { return client_->clock_offset(); }
+  std::optional<Duration> clock_error() const override { return client_->clock_error(); }
 
   DynamoDbCounts counts() const override { return {requests_, units_}; }
 
@@ -87,7 +88,8 @@ Result<std::unique_ptr<Transport>> connect(const DynamoDbOptions& options) {
   const std::string region = region_of(options);
   if (region.empty()) {
     return failure(ErrorCode::invalid,
-                   "dynamodb: no region; say dynamodb://TABLE?region=REGION or set AWS_REGION");
+                   "dynamodb: no region; say dynamodb://TABLE?region=REGION set AWS_REGION, or "
+                   "name one in a profile");
   }
   auto client = aws::Client::open({.endpoint = endpoint_of(options, region),
                                    .region = region,

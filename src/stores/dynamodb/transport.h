@@ -25,6 +25,9 @@ class Transport {
   // The server's time minus ours.
   virtual Duration clock_offset() const = 0;
 
+  // How wrong that may be; nothing if no answer told its time.
+  virtual std::optional<Duration> clock_error() const = 0;
+
   virtual DynamoDbCounts counts() const = 0;
 };
 

@@ -1,6 +1,6 @@
 // What is found out before a server is used, and said in plain words.
-#include "stores/redis/certificate.h"
 #include "stores/redis/store_fixture.h"
+#include "testing/certificate.h"
 #include "testing/code_of.h"
 
 namespace once::testing {
