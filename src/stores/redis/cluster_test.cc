@@ -95,6 +95,30 @@ TEST_F(RedisClusterTest, ASlotThatIsMovingIsUsableAndNothingInItIsDoneTwice) {
   cluster().move(redis::slot_of(home), 0);
 }
 
+// The user of docs/stores.md.
+TEST_F(RedisClusterTest, AUserThatMayNotFollowAMovingSlotIsDeniedAtTheStart) {
+  const auto allow = [](const std::string& rules) {
+    for (const auto& server : cluster().servers()) {
+      EXPECT_EQ(server->cli("acl setuser app " + rules), "OK");
+    }
+  };
+  allow(
+      "reset on '>pw' '~once:*' +get +set +del +zadd +zrem +zrange +zrangebylex +zrevrangebylex "
+      "+pexpiretime +pexpireat +persist +time +scan +script +eval +evalsha +info '+cluster|slots'");
+  const RedisOptions options{.port = cluster().port(), .user = "app", .password = "pw"};
+  const auto refused = open_redis(options);
+  EXPECT_EQ(code_of(refused), ErrorCode::denied);
+  EXPECT_EQ(refused.error().message, "redis: this user may not use ASKING");
+  allow("+asking");
+  const auto store = open_redis(options);
+  ASSERT_TRUE(store.has_value()) << store.error().message;
+  const std::string home = homes()[0];
+  ASSERT_TRUE(wins(commit_one(**store, fresh(put(key_at(home), Bytes("v"), absent())))));
+  cluster().move(redis::slot_of(home), 1,
+                 [&] { EXPECT_TRUE((*store)->get(key_at(home)).value().has_value()); });
+  cluster().move(redis::slot_of(home), 0);
+}
+
 TEST_F(RedisClusterTest, ReshardingUnderLoadLosesNothingAndLeavesNoGap) {
   const std::vector<std::string> streams = {"s0", "s1", "s2"};
   std::atomic<bool> stop = false;

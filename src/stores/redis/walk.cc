@@ -13,7 +13,9 @@ namespace once::redis {
 namespace {
 
 constexpr std::size_t kPageBytes = 4U << 20;
-constexpr std::size_t kStringsAtOnce = 64;
+constexpr std::size_t kFewStrings = 8;  // While it is not known how large they are.
+constexpr std::size_t kManyStrings = 64;
+constexpr std::size_t kSmallPiece = 256U << 10;
 constexpr int kBatchesPerPage = 100;
 // What of a batch has been read is in the cursor, which is to fit the head of an HTTP request.
 constexpr std::size_t kLargestBatch = 100;
@@ -122,10 +124,12 @@ class Walk {
   Result<bool> take_strings(std::span<const std::string> names) {
     while (!names.empty()) {
       if (full()) return false;
-      const std::size_t some = std::min({names.size(), kStringsAtOnce, request_.limit - examined_});
+      const std::size_t some = std::min({names.size(), at_once_, request_.limit - examined_});
+      const std::size_t before = bytes_;
       if (Result<void> taken = take_some(names.first(some)); !taken) {
         return std::unexpected(std::move(taken.error()));
       }
+      at_once_ = bytes_ - before < kSmallPiece ? std::min(2 * at_once_, kManyStrings) : 1;
       names = names.subspan(some);
     }
     return true;
@@ -156,6 +160,7 @@ class Walk {
   ListPage page_;
   std::size_t examined_ = 0;
   std::size_t bytes_ = 0;
+  std::size_t at_once_ = kFewStrings;  // Strings to ask for.
 };
 
 }  // namespace
