@@ -42,19 +42,19 @@ class RedisBounds : public RedisTest {
 
 TEST_F(RedisBounds, AScanThatComesFromSmallItemsToLargeOnesDoesNotReadThemAll) {
   put_all(1, 300, 1);
-  put_all(301, 340, kMiB);
+  put_all(301, 324, kMiB);
   store_ = open();
   server_->cli("script flush sync");  // What writing left behind goes with it.
   const ScanPage page = store_->scan({.partition = {"t", ""}, .max_bytes = kMiB}).value();
   EXPECT_EQ(page.entries.size(), 301U);
   EXPECT_TRUE(page.more);
-  EXPECT_LT(script_bytes(), 24 * kMiB);
+  EXPECT_LT(script_bytes(), 12 * kMiB);
 }
 
 TEST_F(RedisBounds, AScanOverMuchThatHasExpiredLetsOthersInBetween) {
   put_all(1, 1, 1);
-  put_all(2, 26, kMiB, store_->now());
-  put_all(27, 28, 1);
+  put_all(2, 19, kMiB, store_->now());
+  put_all(20, 21, 1);
   for (const Direction direction : {Direction::ascending, Direction::descending}) {
     for (const std::size_t limit : {std::size_t{2}, std::size_t{3}}) {
       trips();
@@ -62,8 +62,8 @@ TEST_F(RedisBounds, AScanOverMuchThatHasExpiredLetsOthersInBetween) {
           store_->scan({.partition = {"t", ""}, .direction = direction, .limit = limit}).value();
       std::vector<std::int64_t> sorts;
       for (const Entry& entry : page.entries) sorts.push_back(entry.sort);
-      std::vector<std::int64_t> wanted = {1, 27, 28};
-      if (direction == Direction::descending) wanted = {28, 27, 1};
+      std::vector<std::int64_t> wanted = {1, 20, 21};
+      if (direction == Direction::descending) wanted = {21, 20, 1};
       EXPECT_EQ(page.more, limit < 3);
       wanted.resize(std::min<std::size_t>(limit, 3));
       EXPECT_EQ(sorts, wanted);
@@ -75,9 +75,9 @@ TEST_F(RedisBounds, AScanOverMuchThatHasExpiredLetsOthersInBetween) {
 }
 
 TEST_F(RedisBounds, ASweepReadsLargeItemsAFewAtATime) {
-  put_all(1, 30, kMiB);
-  put_all(31, 40, kMiB, store_->now());
-  put_all(41, 300, 1, store_->now());
+  put_all(1, 16, kMiB);
+  put_all(17, 24, kMiB, store_->now());
+  put_all(25, 300, 1, store_->now());
   store_ = open();
   server_->cli("script flush sync");
   trips();
@@ -89,9 +89,9 @@ TEST_F(RedisBounds, ASweepReadsLargeItemsAFewAtATime) {
     all.finished = swept.finished;
   }
   EXPECT_EQ(all.examined, 300U);
-  EXPECT_EQ(all.removed, 270U);
-  EXPECT_GE(trips(), 10U);
-  EXPECT_LT(script_bytes(), 24 * kMiB);
+  EXPECT_EQ(all.removed, 284U);
+  EXPECT_GE(trips(), 6U);
+  EXPECT_LT(script_bytes(), 12 * kMiB);
 }
 
 TEST_F(RedisBounds, ManyItemsAreReadInPiecesByTheirSize) {
