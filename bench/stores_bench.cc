@@ -1,16 +1,21 @@
-// The store on DynamoDB, against DynamoDB Local: operations a second with 1, 8 and 64 in flight,
-// what each costs in requests, and sixteen writers on one hot tally. DynamoDB Local does about
-// 1,500 requests a second on two cores and is the bound of all figures but the requests.
+// The stores that are servers, beside each other: operations a second with 1, 8 and 64 in flight
+// and what each costs in requests. DynamoDB is DynamoDB Local, which does about 1,500 requests a
+// second on two cores and is the bound of its figures but the requests; then sixteen writers on one
+// hot tally of it. Redis syncs its file before every answer; its own SET NX, by redis-benchmark
+// with as many clients, is the yardstick of a claim.
 #include <atomic>
 #include <cstdio>
 #include <thread>
 
 #include "bench/harness.h"
+#include "bench/redis_yardstick.h"
 #include "once/batching_driver.h"
 #include "once/claims.h"
 #include "once/log.h"
+#include "once/redis_store.h"
 #include "once/tallies.h"
 #include "testing/servers/dynamodb_tables.h"
+#include "testing/servers/redis_server.h"
 
 namespace once::bench {
 namespace {
@@ -32,50 +37,80 @@ bool well(const Result<T>& answer) {
   return answer.has_value();
 }
 
+struct Spent {
+  double requests = 0;
+  double units = 0;  // Of DynamoDB.
+};
+using Spending = std::function<Spent()>;
+
 // One line: `operation(thread, n)` by so many threads at once.
-void measure(DynamoDbStore& store, const char* name, std::size_t in_flight, std::size_t total,
+void measure(const Spending& spent, const char* name, std::size_t in_flight, std::size_t total,
              const std::function<bool(std::size_t thread, std::size_t n)>& operation) {
   const std::size_t each = std::max<std::size_t>(1, total / in_flight);
-  const DynamoDbCounts before = store.counts();
+  const Spent before = spent();
   const auto begun = Clock::now();
   on_threads(in_flight, [&](std::size_t thread) {
     for (std::size_t n = 0; n < each; ++n) insist(operation(thread, n), name);
   });
   const double seconds = seconds_since(begun);
-  const DynamoDbCounts after = store.counts();
+  const Spent after = spent();
   const auto done = static_cast<double>(each * in_flight);
   std::printf("%-12s %9zu %10.0f %13.2f %11.2f\n", name, in_flight, done / seconds,
-              static_cast<double>(after.requests - before.requests) / done,
-              (after.capacity_units - before.capacity_units) / done);
+              (after.requests - before.requests) / done, (after.units - before.units) / done);
   std::fflush(stdout);
 }
 
-void operations(bool quick) {
+void heading(const char* store) {
+  std::printf("\n%s\n%-12s %9s %10s %13s %11s\n", store, "operation", "in flight", "a second",
+              "requests each", "units each");
+}
+
+void operations(Store& store, const Spending& spent, std::size_t in_flight, std::size_t total) {
+  Claims claims(store);
+  Log log(store);
+  Tallies tallies(store);
+  const auto key = [&](std::size_t thread, std::size_t n) {
+    return std::to_string(in_flight) + "/" + std::to_string(thread) + "/" + std::to_string(n);
+  };
+  const auto take = [&](std::size_t thread, std::size_t n) {
+    return well(claims.take(key(thread, n), {}));
+  };
+  measure(spent, "claim", in_flight, total, take);
+  measure(spent, "duplicate", in_flight, total, take);
+  measure(spent, "append", in_flight, total, [&](std::size_t thread, std::size_t) {
+    return well(log.append(key(thread, 0), {{"event", std::nullopt}}));
+  });
+  measure(spent, "add", in_flight, total, [&](std::size_t thread, std::size_t) {
+    return well(tallies.merge(key(thread, 0), {.input = std::int64_t{1}}));
+  });
+}
+
+void dynamodb(bool quick) {
   const testing::DynamoDbTable table;
   DynamoDbOptions options = table.options();
   options.measure_capacity = true;
   const auto store = open_dynamodb(options).value();
-  Claims claims(*store);
-  Log log(*store);
-  Tallies tallies(*store);
-  std::printf("%-12s %9s %10s %13s %11s\n", "operation", "in flight", "a second", "requests each",
-              "units each");
-  const std::size_t total = quick ? 64 : 3'000;
+  const Spending spent = [&] {
+    const DynamoDbCounts counts = store->counts();
+    return Spent{static_cast<double>(counts.requests), counts.capacity_units};
+  };
+  heading("dynamodb");
   for (const std::size_t in_flight : {1U, 8U, 64U}) {
-    const auto key = [&](std::size_t thread, std::size_t n) {
-      return std::to_string(in_flight) + "/" + std::to_string(thread) + "/" + std::to_string(n);
-    };
-    const auto take = [&](std::size_t thread, std::size_t n) {
-      return well(claims.take(key(thread, n), {}));
-    };
-    measure(*store, "claim", in_flight, total, take);
-    measure(*store, "duplicate", in_flight, total, take);
-    measure(*store, "append", in_flight, total, [&](std::size_t thread, std::size_t) {
-      return well(log.append(key(thread, 0), {{"event", std::nullopt}}));
-    });
-    measure(*store, "add", in_flight, total, [&](std::size_t thread, std::size_t) {
-      return well(tallies.merge(key(thread, 0), {.input = std::int64_t{1}}));
-    });
+    operations(*store, spent, in_flight, quick ? 64 : 3'000);
+  }
+}
+
+void redis(bool quick) {
+  const testing::RedisServer server;
+  const auto store = open_redis({.port = server.port()}).value();
+  const Spending spent = [&] { return Spent{static_cast<double>(store->counts().requests), 0}; };
+  heading("redis");
+  const std::size_t total = quick ? 256 : 20'000;
+  for (const std::size_t in_flight : {1U, 8U, 64U}) {
+    const double seconds = redis_set_nx(server, in_flight, total);
+    std::printf("%-12s %9zu %10.0f %13.2f\n", "SET NX", in_flight,
+                static_cast<double>(total) / seconds, 1.0);
+    operations(*store, spent, in_flight, total);
   }
 }
 
@@ -137,10 +172,15 @@ void hot_tally(bool quick) {
 
 int main(int count, char** words) {
   const once::bench::Options options = once::bench::options_from(count, words);
+  if (const auto missing = once::testing::RedisServer::missing()) {
+    std::printf("%s\n", missing->c_str());
+  } else {
+    once::bench::redis(options.quick);
+  }
   if (const auto missing = once::testing::DynamoDbLocal::missing()) {
     std::printf("%s\n", missing->c_str());
-    return 0;
+  } else {
+    once::bench::dynamodb(options.quick);
+    once::bench::hot_tally(options.quick);
   }
-  once::bench::operations(options.quick);
-  once::bench::hot_tally(options.quick);
 }

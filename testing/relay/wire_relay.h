@@ -33,6 +33,9 @@ class WireRelay {
 
   std::uint16_t port() const { return listener_.port; }
 
+  // From now on, for connections that are opened; those that there are stay where they are.
+  void lead_to(std::uint16_t server_port) { server_port_ = server_port; }
+
   // From now on, for what clients send. Without one, all passes.
   void decide(Decide decide);
 
@@ -41,7 +44,7 @@ class WireRelay {
   void serve(int client);
   Fate decided(std::string_view bytes);
 
-  const std::uint16_t server_port_;
+  std::atomic<std::uint16_t> server_port_;
   const Listener listener_ = listen_on_loopback();
   std::atomic<bool> ending_ = false;
 

@@ -48,6 +48,20 @@ bool connect_one(const Socket& socket, const addrinfo& address, Deadline deadlin
   return error == 0;
 }
 
+// A peer that went without a word is found out: by probes while nothing is under way, and otherwise
+// when what was sent is not acknowledged.
+void set_options(int descriptor) {
+  const auto set = [&](int level, int name, int value) {
+    ::setsockopt(descriptor, level, name, &value, sizeof(value));
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 10);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 30'000);
+}
+
 }  // namespace
 
 std::string to_text(const Endpoint& endpoint) {
@@ -73,17 +87,22 @@ std::optional<std::size_t> Socket::receive(std::span<char> room) const {
   return std::nullopt;
 }
 
-bool wait_for(int descriptor, short events, Deadline deadline) {
+bool wait_for(std::span<pollfd> descriptors, Deadline deadline) {
   for (;;) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return false;
-    pollfd one{.fd = descriptor, .events = events, .revents = 0};
     constexpr std::int64_t kLongest = 60'000;
-    const int ready = ::poll(&one, 1, static_cast<int>(std::min(left.count(), kLongest)));
+    const auto patience = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kLongest));
+    const int ready = ::poll(descriptors.data(), descriptors.size(), patience);
     if (ready > 0) return true;
     if (ready < 0 && errno != EINTR) return false;
+    if (left.count() <= 0) return false;
   }
+}
+
+bool wait_for(int descriptor, short events, Deadline deadline) {
+  pollfd one{.fd = descriptor, .events = events, .revents = 0};
+  return wait_for({&one, 1}, deadline);
 }
 
 Result<Socket> connect_to(const Endpoint& endpoint, Deadline deadline) {
@@ -94,16 +113,29 @@ Result<Socket> connect_to(const Endpoint& endpoint, Deadline deadline) {
   if (::getaddrinfo(endpoint.host.c_str(), port.c_str(), &hints, &addresses.first) != 0) {
     return failure(ErrorCode::unavailable, "redis: there is no host " + endpoint.host);
   }
-  for (const addrinfo* at = addresses.first; at != nullptr; at = at->ai_next) {
+  if (std::optional<Socket> socket = connect_to_any(addresses.first, deadline)) {
+    return std::move(*socket);
+  }
+  return failure(ErrorCode::unavailable, "redis: nobody answers at " + to_text(endpoint));
+}
+
+std::optional<Socket> connect_to_any(const addrinfo* addresses, Deadline deadline) {
+  int left = 0;
+  for (const addrinfo* at = addresses; at != nullptr; at = at->ai_next) ++left;
+  for (const addrinfo* at = addresses; at != nullptr; at = at->ai_next, --left) {
     const int descriptor =
         ::socket(at->ai_family, at->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, at->ai_protocol);
     if (descriptor < 0) continue;
     Socket socket(descriptor);
-    const int on = 1;
-    ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    if (connect_one(socket, *at, deadline)) return socket;
+    set_options(descriptor);
+    if (connect_one(socket, *at, share_of(deadline, left))) return socket;
   }
-  return failure(ErrorCode::unavailable, "redis: nobody answers at " + to_text(endpoint));
+  return std::nullopt;
+}
+
+Deadline share_of(Deadline deadline, int shares) {
+  const Deadline now = std::chrono::steady_clock::now();
+  return now + (std::max(deadline, now) - now) / shares;
 }
 
 std::unique_ptr<Channel> plain_channel(Socket socket) {

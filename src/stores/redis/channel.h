@@ -11,8 +11,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "once/error.h"
+
+struct addrinfo;
 
 namespace once::redis {
 
@@ -51,8 +54,17 @@ class Socket {
 // `unavailable` if nobody answers there in time.
 Result<Socket> connect_to(const Endpoint& endpoint, Deadline deadline);
 
-// Whether one of `events` came before the deadline.
+// To the first of them that takes it. Each has its share of the time, so that one that says nothing
+// does not keep us from the next.
+std::optional<Socket> connect_to_any(const addrinfo* addresses, Deadline deadline);
+
+// Whether one of `events` came before the deadline, or is there already when it is past.
 bool wait_for(int descriptor, short events, Deadline deadline);
+// The same of any of them.
+bool wait_for(std::span<pollfd> descriptors, Deadline deadline);
+
+// When the first of so many equal parts of the time that is left is over.
+Deadline share_of(Deadline deadline, int shares);
 
 class Channel {
  public:

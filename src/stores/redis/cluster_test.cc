@@ -8,42 +8,13 @@
 #include "once/claims.h"
 #include "once/log.h"
 #include "primitives/keys.h"
-#include "stores/redis/names.h"
-#include "stores/redis/store_fixture.h"
+#include "stores/redis/cluster_fixture.h"
 #include "testing/code_of.h"
-#include "testing/servers/redis_cluster.h"
 
 namespace once::testing {
 namespace {
 
-class RedisClusterTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    ONCE_NEEDS_SERVER(RedisCluster);
-    for (const auto& server : cluster().servers()) server->cli("flushall");
-    store_ = open();
-  }
-
-  static RedisCluster& cluster() {
-    static RedisCluster shared;
-    return shared;
-  }
-  static std::unique_ptr<RedisStore> open() {
-    return open_redis({.port = cluster().port(), .timeout = std::chrono::seconds(20)}).value();
-  }
-
-  // One on each server.
-  static std::vector<std::string> homes() {
-    std::map<std::size_t, std::string> found;
-    for (int i = 0; found.size() < 3; ++i) {
-      const std::string home = "home" + std::to_string(i);
-      found.try_emplace(cluster().owner_of(redis::slot_of(home)), home);
-    }
-    return {found[0], found[1], found[2]};
-  }
-
-  std::unique_ptr<RedisStore> store_;
-};
+class RedisClusterTest : public RedisClusterFixture {};
 
 TEST_F(RedisClusterTest, ACommitAcrossHomesIsUnsupportedBeforeAnythingIsWritten) {
   EXPECT_TRUE(store_->limits().one_home_per_commit);
@@ -121,6 +92,30 @@ TEST_F(RedisClusterTest, ASlotThatIsMovingIsUsableAndNothingInItIsDoneTwice) {
     EXPECT_EQ(store_->get(key).value()->value, Value(std::int64_t{2}));
     EXPECT_TRUE(wins(commit_one(*store_, fresh(add(key, 1)))));
   }
+  cluster().move(redis::slot_of(home), 0);
+}
+
+// The user of docs/stores.md.
+TEST_F(RedisClusterTest, AUserThatMayNotFollowAMovingSlotIsDeniedAtTheStart) {
+  const auto allow = [](const std::string& rules) {
+    for (const auto& server : cluster().servers()) {
+      EXPECT_EQ(server->cli("acl setuser app " + rules), "OK");
+    }
+  };
+  allow(
+      "reset on '>pw' '~once:*' +get +set +del +zadd +zrem +zrange +zrangebylex +zrevrangebylex "
+      "+pexpiretime +pexpireat +persist +time +scan +script +eval +evalsha +info '+cluster|slots'");
+  const RedisOptions options{.port = cluster().port(), .user = "app", .password = "pw"};
+  const auto refused = open_redis(options);
+  EXPECT_EQ(code_of(refused), ErrorCode::denied);
+  EXPECT_EQ(refused.error().message, "redis: this user may not use ASKING");
+  allow("+asking");
+  const auto store = open_redis(options);
+  ASSERT_TRUE(store.has_value()) << store.error().message;
+  const std::string home = homes()[0];
+  ASSERT_TRUE(wins(commit_one(**store, fresh(put(key_at(home), Bytes("v"), absent())))));
+  cluster().move(redis::slot_of(home), 1,
+                 [&] { EXPECT_TRUE((*store)->get(key_at(home)).value().has_value()); });
   cluster().move(redis::slot_of(home), 0);
 }
 

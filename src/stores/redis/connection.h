@@ -3,6 +3,7 @@
 
 #include <hiredis/hiredis.h>
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,19 +23,22 @@ class Connection {
   // Sends what goes without waiting. finish() must follow.
   void start(std::span<const std::string_view> commands);
 
-  // The replies. Where one did not come by the deadline, or at all: `unknown` if its command was
-  // sent whole, otherwise `unavailable`, for a server does nothing about a part of a command.
-  std::vector<Result<Reply>> finish(Deadline deadline);
+  // Whether there are replies to wait for, and on what; then what can be done about them at once.
+  bool waits() const { return can_receive_ && replies_.size() < ends_.size(); }
+  int descriptor() const { return channel_->descriptor(); }
+  short events() const;
+  void go_on();
 
+  // The replies. Where one has not come: `unknown` if its command was sent whole, otherwise
+  // `unavailable`, for a server does nothing about a part of a command.
+  std::vector<Result<Reply>> finish();
+
+  // All of that, waiting up to the deadline.
   std::vector<Result<Reply>> exchange(std::span<const std::string_view> commands,
-                                      Deadline deadline) {
-    start(commands);
-    return finish(deadline);
-  }
+                                      Deadline deadline);
 
   // Whether it may be used again. False after a reply was missed.
-  bool sound() const { return sound_; }
-  void abandon() { sound_ = false; }
+  bool sound() const { return can_send_ && can_receive_ && !missed_; }
 
   // Whether the server has closed it, or says something unasked.
   bool disturbed() const;
@@ -45,17 +49,23 @@ class Connection {
   };
 
   bool send_some();
-  bool receive_some(std::vector<Result<Reply>>& replies);
-  void await_replies(std::vector<Result<Reply>>& replies, Deadline deadline);
+  bool receive_some();
 
   const std::unique_ptr<Channel> channel_;
   const std::unique_ptr<redisReader, FreeReader> reader_;
   const std::unique_ptr<std::array<char, 64U << 10>> room_;
-  bool sound_ = true;
+  bool can_send_ = true;
+  bool can_receive_ = true;
+  bool missed_ = false;  // A reply that may come yet.
 
   std::string outgoing_;
   std::vector<std::size_t> ends_;  // Of each command in `outgoing_`.
   std::size_t sent_ = 0;
+  std::vector<Result<Reply>> replies_;
 };
+
+// Until all have what they wait for, or the deadline. What is slow keeps nobody else waiting, and
+// what has come by the deadline is taken.
+void await_replies(std::span<Connection* const> connections, Deadline deadline);
 
 }  // namespace once::redis

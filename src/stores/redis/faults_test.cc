@@ -2,7 +2,10 @@
 #include <signal.h>
 
 #include <atomic>
+#include <latch>
+#include <thread>
 
+#include "once/log.h"
 #include "stores/redis/store_fixture.h"
 #include "testing/code_of.h"
 #include "testing/relay/wire_relay.h"
@@ -129,6 +132,72 @@ TEST_F(RedisFaults, AServerThatBecameAReplicaTakesNothingUntilItIsAMasterAgain) 
   EXPECT_EQ(code_of(commit_one(*hasty, fresh(add(key_at("n"), 1)))), ErrorCode::unavailable);
   EXPECT_EQ(server_->cli("replicaof no one"), "OK");
   EXPECT_TRUE(wins(commit_one(*hasty, fresh(add(key_at("n"), 1)))));
+}
+
+// As an address that stands for whichever is the master.
+class RedisPromotion : public RedisFaults {
+ protected:
+  void SetUp() override {
+    RedisFaults::SetUp();
+    if (!server_) return;
+    other_ = std::make_unique<RedisServer>();
+  }
+
+  std::vector<std::string> arguments() override { return {"--repl-diskless-sync-delay", "0"}; }
+
+  // The other has all that is here, and what comes.
+  void replicate() {
+    other_->cli("replicaof 127.0.0.1 " + std::to_string(server_->port()));
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (server_->cli("wait 1 100") != "1") {
+      ASSERT_LT(std::chrono::steady_clock::now(), patience);
+    }
+  }
+
+  std::unique_ptr<RedisServer> other_;
+};
+
+TEST_F(RedisPromotion, OneReadonlyAnswerIsEnoughToLeaveAFormerMaster) {
+  {
+    std::latch together(8);
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&] {
+        for (int n = 0; n < 20; ++n) {
+          if (n == 0) together.arrive_and_wait();
+          EXPECT_TRUE(store_->get(key_at("k")).has_value());
+        }
+      });
+    }
+  }
+  EXPECT_EQ(server_->cli("replicaof 127.0.0.1 1"), "OK");
+  relay_->lead_to(other_->port());
+  EXPECT_TRUE(wins(commit_one(*store_, fresh(put(key_at("k"), Bytes("v"), absent())))));
+  EXPECT_NE(server_->cli("info errorstats").find("errorstat_READONLY:count=1\r"), std::string::npos)
+      << server_->cli("info errorstats");
+  EXPECT_TRUE(open(other_->port())->get(key_at("k")).value().has_value());
+}
+
+// A replica that came after we opened, and a failover that lost the newest.
+TEST_F(RedisPromotion, WhatAFailoverLosesLeavesNoHoleInALog) {
+  Log log(*store_);
+  const auto append = [&](const char* name) {
+    const auto appended = log.append("s", {{name, std::nullopt}});
+    EXPECT_TRUE(appended.has_value());
+    return appended ? std::get<Appended>(*appended).first : 0;
+  };
+  EXPECT_EQ(append("a"), 1);
+  replicate();
+  EXPECT_EQ(append("b"), 2);
+  EXPECT_EQ(server_->cli("wait 1 10000"), "1");
+  EXPECT_EQ(other_->cli("replicaof no one"), "OK");
+  EXPECT_EQ(append("c"), 3);
+  relay_->lead_to(other_->port());
+  server_->kill();
+  EXPECT_EQ(append("d"), 3);
+  const LogPage page = log.read("s", {}).value();
+  ASSERT_EQ(page.events.size(), 3U);
+  EXPECT_EQ(page.events[2].data, "d");
 }
 
 TEST_F(RedisFaults, AServerThatForgotOurScriptsIsToldThemAgainAndOrderIsKept) {

@@ -9,6 +9,10 @@
 namespace once::redis {
 namespace {
 
+// Whatever stands between us and the server may have forgotten a connection that was idle for
+// longer, without a word to either.
+constexpr Duration kMostIdle = std::chrono::seconds(30);
+
 std::optional<std::int64_t> number_in(std::string_view text) {
   std::int64_t number = 0;
   const char* const end = std::to_address(text.end());
@@ -54,43 +58,52 @@ std::optional<Time> time_in(ReplyView reply) {
   return Time(Duration(*seconds * 1'000 + *microseconds / 1'000));
 }
 
-Lease::Lease(Node& node, std::unique_ptr<Connection> connection)
-    : node_(&node), connection_(std::move(connection)) {}
+Lease::Lease(Node& node, std::unique_ptr<Connection> connection, std::uint64_t age)
+    : node_(&node), connection_(std::move(connection)), age_(age) {}
 
 Lease::~Lease() {
-  if (connection_) node_->give_back(std::move(connection_));
+  if (connection_) node_->give_back(std::move(connection_), age_);
 }
 
 Node::Node(Endpoint endpoint, const RedisOptions& options, Dialler& dialler, ServerTime& time)
     : endpoint_(std::move(endpoint)), options_(options), dialler_(dialler), time_(time) {}
 
 Result<Lease> Node::lease(Deadline deadline) {
-  if (!await_turn(deadline)) {
-    return failure(ErrorCode::unavailable, "redis: all connections are in use");
-  }
-  if (std::unique_ptr<Connection> idle = idle_one()) return Lease(*this, std::move(idle));
+  const std::optional<std::uint64_t> age = await_turn(deadline);
+  if (!age) return failure(ErrorCode::unavailable, "redis: all connections are in use");
+  if (std::unique_ptr<Connection> idle = idle_one()) return Lease(*this, std::move(idle), *age);
   Result<std::unique_ptr<Connection>> opened = open(deadline);
-  if (opened) return Lease(*this, std::move(*opened));
-  give_back(nullptr);
+  if (opened) return Lease(*this, std::move(*opened), *age);
+  note(false);
+  give_back(nullptr, *age);
   return std::unexpected(std::move(opened.error()));
 }
 
-bool Node::await_turn(Deadline deadline) {
+void Node::retire() {
+  std::vector<Idle> retired;  // Closed after the lock is gone.
+  const Lock lock(mutex_);
+  ++age_;
+  retired.swap(idle_);
+}
+
+std::optional<std::uint64_t> Node::await_turn(Deadline deadline) {
   Lock lock(mutex_);
   while (leased_ >= options_.connections) {
     if (returned_.wait_until(lock.native(), deadline) == std::cv_status::timeout) {
-      if (leased_ >= options_.connections) return false;
+      if (leased_ >= options_.connections) return std::nullopt;
     }
   }
   ++leased_;
-  return true;
+  return age_;
 }
 
 // One that the server has closed meanwhile would make the next command's outcome unknown.
 std::unique_ptr<Connection> Node::idle_one() {
+  const Time now = time_.own();
   const Lock lock(mutex_);
+  std::erase_if(idle_, [&](const Idle& idle) { return now - idle.since > kMostIdle; });
   while (!idle_.empty()) {
-    std::unique_ptr<Connection> last = std::move(idle_.back());
+    std::unique_ptr<Connection> last = std::move(idle_.back().connection);
     idle_.pop_back();
     if (!last->disturbed()) return last;
   }
@@ -124,11 +137,14 @@ Result<void> Node::greet(Connection& connection, Deadline deadline) {
   return {};
 }
 
-void Node::give_back(std::unique_ptr<Connection> connection) {
+void Node::give_back(std::unique_ptr<Connection> connection, std::uint64_t age) {
+  const Time now = time_.own();
   {
     const Lock lock(mutex_);
     --leased_;
-    if (connection && connection->sound()) idle_.push_back(std::move(connection));
+    if (connection && connection->sound() && age == age_) {
+      idle_.push_back({std::move(connection), now});
+    }
   }
   returned_.notify_one();
 }

@@ -81,10 +81,10 @@ Result<std::unique_ptr<RedisStore>> open_redis(const RedisOptions& options, Cloc
   if (Result<void> opened = router->open(deadline); !opened) {
     return std::unexpected(std::move(opened.error()));
   }
-  Result<redis::Standing> standing = redis::check_servers(*router, options, deadline);
-  if (!standing) return std::unexpected(std::move(standing.error()));
+  Result<std::string> description = redis::check_servers(*router, options, deadline);
+  if (!description) return std::unexpected(std::move(description.error()));
   auto server = std::make_unique<ServerStore>(std::move(time), std::move(router),
-                                              std::move(*standing), options.timeout / kShares);
+                                              std::move(*description), options.timeout / kShares);
   std::unique_ptr<Store> retried = retry(*server, retries_within(options.timeout), clock, entropy);
   return std::make_unique<RetriedServer>(std::move(server), std::move(retried));
 }

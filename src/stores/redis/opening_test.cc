@@ -1,4 +1,6 @@
 // What is found out before a server is used, and said in plain words.
+#include <openssl/err.h>
+
 #include "stores/redis/store_fixture.h"
 #include "testing/certificate.h"
 #include "testing/code_of.h"
@@ -17,14 +19,12 @@ class RedisOpening : public RedisTest {
   }
   RedisOptions options() const { return {.port = server_->port(), .timeout = kTimeout}; }
   std::string described() { return open_redis(options()).value()->describe(); }
-  bool may_forget() { return open_redis(options()).value()->limits().may_forget; }
 };
 
 TEST_F(RedisOpening, AServerThatSyncsBeforeItAnswersPromisesThat) {
   serve();
   EXPECT_EQ(described(), "redis://127.0.0.1:" + std::to_string(server_->port()) +
                              "/0, synced before every answer");
-  EXPECT_FALSE(may_forget());
 }
 
 TEST_F(RedisOpening, PersistenceThatCanLoseClaimsIsSaidInPlainWords) {
@@ -32,7 +32,6 @@ TEST_F(RedisOpening, PersistenceThatCanLoseClaimsIsSaidInPlainWords) {
   server_->cli("config set appendfsync everysec");
   EXPECT_TRUE(described().ends_with(
       "; MAY LOSE CLAIMS: a crash of the machine loses up to two seconds (appendfsync everysec)"));
-  EXPECT_TRUE(may_forget());
   server_->cli("config set appendfsync no");
   EXPECT_TRUE(described().ends_with(
       "; MAY LOSE CLAIMS: a crash of the machine loses what was not yet written (appendfsync no)"));
@@ -96,6 +95,32 @@ TEST_F(RedisOpening, AUserThatMayNotDoAllIsDeniedBeforeAnythingIsWritten) {
   EXPECT_EQ(refused.error().message, "redis: this user may not use ZADD");
 }
 
+// By docs/stores.md.
+TEST_F(RedisOpening, AUserThatMayDoWhatIsDocumentedMayDoAll) {
+  serve();
+  server_->cli(
+      "acl setuser app on '>pw' '~once:*' +get +set +del +zadd +zrem +zrange +zrangebylex "
+      "+zrevrangebylex +pexpiretime +pexpireat +persist +time +scan +script +eval +evalsha +info "
+      "+select");
+  RedisOptions with = options();
+  with.user = "app";
+  with.password = "pw";
+  with.database = 1;
+  const auto opened = open_redis(with);
+  ASSERT_TRUE(opened.has_value()) << opened.error().message;
+  RedisStore& store = **opened;
+  const Time soon = store.now() + std::chrono::hours(1);
+  const std::vector<Write> writes = {fresh(put(key_at("h"), Bytes("v"), absent(), soon)),
+                                     fresh(add(key_at("h", 1), 1, anything(), soon)),
+                                     fresh(add(key_at("h", 2), 1))};
+  EXPECT_TRUE(wins(store.commit(writes)));
+  EXPECT_EQ(store.scan({.partition = {"h", ""}}).value().entries.size(), 3U);
+  EXPECT_EQ(store.list({}).value().items.size(), 3U);
+  EXPECT_EQ(store.sweep(10).value().examined, 2U);
+  EXPECT_TRUE(wins(commit_one(store, fresh(erase(key_at("h"), anything())))));
+  EXPECT_TRUE(wins(commit_one(store, fresh(erase(key_at("h", 2), anything())))));
+}
+
 TEST_F(RedisOpening, DatabasesAreKeptApart) {
   serve();
   RedisOptions other = options();
@@ -134,6 +159,10 @@ TEST_F(RedisOpening, TlsIsSpokenToTheServerThatWasMeantOnly) {
   const Bytes large(3'000'000, 'v');
   ASSERT_TRUE(wins(commit_one(**store, fresh(put(key_at("k"), large, absent())))));
   EXPECT_EQ((*store)->get(key_at("k")).value()->value, Value(large));
+  const std::uint64_t trips = (*store)->counts().round_trips;
+  ERR_raise(ERR_LIB_USER, ERR_R_INTERNAL_ERROR);
+  EXPECT_EQ((*store)->get(key_at("k")).value()->value, Value(large));
+  EXPECT_EQ((*store)->counts().round_trips, trips + 1) << "what others left behind is not its own";
   with.host = "localhost";
   EXPECT_EQ(code_of(open_redis(with)), ErrorCode::denied) << "not its name";
   with.ca_file = directory.path() / "none.pem";

@@ -1,5 +1,6 @@
 #include "stores/redis/reader.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "stores/redis/names.h"
@@ -8,6 +9,16 @@
 
 namespace once::redis {
 namespace {
+
+// How large items are is known when they are here: the first of many tell how many of the rest to
+// ask for at once.
+constexpr std::size_t kFirstPiece = 128;
+constexpr std::size_t kLargestPiece = 4'096;
+constexpr std::size_t kPieceBytes = 8U << 20;
+
+// What one script passes over before it lets others have their turn.
+constexpr std::string_view kMostPassed = "10000";
+constexpr std::string_view kMostPassedBytes = "8388608";
 
 Command reading_of(const Key& key) {
   const std::string name = name_of(key);
@@ -39,13 +50,19 @@ Result<std::optional<Item>> item_in(const Key& key, ReplyView reply, Time now) {
   return std::move(*item);
 }
 
+std::size_t value_bytes(const Value& value) {
+  const Bytes* const bytes = std::get_if<Bytes>(&value);
+  return bytes == nullptr ? sizeof(std::int64_t) : bytes->size();
+}
+
 Command scan_command(const ScanRequest& request, Time now) {
   const Partition& partition = request.partition;
   return {.bytes = text_of({"EVALSHA", scan_script().digest, "2", string_name(partition),
                             set_name(partition), std::to_string(now.time_since_epoch().count()),
                             digits_of(request.first), digits_of(request.last),
                             std::to_string(request.limit), std::to_string(request.max_bytes),
-                            request.direction == Direction::ascending ? "up" : "down"}),
+                            request.direction == Direction::ascending ? "up" : "down", kMostPassed,
+                            kMostPassedBytes}),
           .slot = slot_of(partition.home),
           .reads = true};
 }
@@ -62,6 +79,61 @@ Result<Entry> entry_in(const Partition& partition, std::string_view member) {
   return Entry{*sort, std::move(*item)};
 }
 
+// Appends to `items`, and says how many bytes of values these are.
+Result<std::size_t> read_piece(const Reading& reading, std::span<const Key> keys,
+                               std::vector<std::optional<Item>>& items) {
+  std::vector<Command> commands;
+  commands.reserve(keys.size());
+  for (const Key& key : keys) commands.push_back(reading_of(key));
+  const std::vector<Result<Reply>> replies = reading.router.run(commands, reading.deadline);
+  const Time now = reading.time.now();
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (!replies[i]) return std::unexpected(reading_failure(replies[i].error()));
+    Result<std::optional<Item>> item = item_in(keys[i], **replies[i], now);
+    if (!item) return std::unexpected(std::move(item.error()));
+    if (*item) bytes += value_bytes((*item)->value);
+    items.push_back(std::move(*item));
+  }
+  return bytes;
+}
+
+// Adds to the page, and takes that off what `rest` allows. Where to go on, if there is more to do
+// for the page.
+Result<std::optional<std::int64_t>> scan_some(const Reading& reading, ScanRequest& rest,
+                                              ScanPage& page) {
+  constexpr std::size_t kHead = 3;  // How it ended, the server's time, and where.
+  constexpr std::int64_t kCut = 1;
+  constexpr std::int64_t kPaused = 2;
+  const Time sent = reading.time.own();
+  const Command command = scan_command(rest, reading.time.now());
+  const Result<Reply> reply = reading.router.run(command, reading.deadline);
+  if (!reply) return std::unexpected(reading_failure(reply.error()));
+  const ReplyView view = **reply;
+  if (view.size() < kHead) return std::unexpected(reading_error_of(view));
+  if (const auto server = view[1].integer()) {
+    reading.time.learn(sent, reading.time.own(), Time(Duration(*server)));
+  }
+  for (std::size_t i = kHead; i < view.size(); ++i) {
+    Result<Entry> entry = entry_in(rest.partition, view[i].text());
+    if (!entry) return std::unexpected(std::move(entry.error()));
+    const std::size_t bytes = value_bytes(entry->item.value);
+    rest.max_bytes -= std::min(bytes, rest.max_bytes);
+    --rest.limit;
+    page.entries.push_back(std::move(*entry));
+  }
+  page.more = view[0].integer() == kCut;
+  if (view[0].integer() != kPaused) return std::nullopt;
+  const std::optional<std::int64_t> reached = sort_in(view[2].text());
+  if (!reached) {
+    return failure(ErrorCode::corrupt,
+                   "a stored item fails its checks: " + set_name(rest.partition));
+  }
+  // Full, with the last that fitted just before it paused.
+  page.more = rest.limit == 0 || rest.max_bytes == 0;
+  return page.more ? std::nullopt : reached;
+}
+
 }  // namespace
 
 Error reading_failure(Error error) {
@@ -71,39 +143,30 @@ Error reading_failure(Error error) {
 
 Result<std::vector<std::optional<Item>>> read_items(const Reading& reading,
                                                     std::span<const Key> keys) {
-  std::vector<Command> commands;
-  commands.reserve(keys.size());
-  for (const Key& key : keys) commands.push_back(reading_of(key));
-  const std::vector<Result<Reply>> replies = reading.router.run(commands, reading.deadline);
-  const Time now = reading.time.now();
   std::vector<std::optional<Item>> items;
   items.reserve(keys.size());
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (!replies[i]) return std::unexpected(reading_failure(replies[i].error()));
-    Result<std::optional<Item>> item = item_in(keys[i], **replies[i], now);
-    if (!item) return std::unexpected(std::move(item.error()));
-    items.push_back(std::move(*item));
+  std::size_t piece = kFirstPiece;
+  while (!keys.empty()) {
+    const std::span<const Key> some = keys.first(std::min(piece, keys.size()));
+    const Result<std::size_t> bytes = read_piece(reading, some, items);
+    if (!bytes) return std::unexpected(bytes.error());
+    const std::size_t each = std::max<std::size_t>(*bytes / some.size(), 1);
+    piece = std::clamp<std::size_t>(kPieceBytes / each, 1, kLargestPiece);
+    keys = keys.subspan(some.size());
   }
   return items;
 }
 
 Result<ScanPage> read_scan(const Reading& reading, const ScanRequest& request) {
   ScanPage page;
-  if (request.first > request.last) return page;
-  const Time sent = reading.time.own();
-  const Command command = scan_command(request, reading.time.now());
-  const Result<Reply> reply = reading.router.run(command, reading.deadline);
-  if (!reply) return std::unexpected(reading_failure(reply.error()));
-  const ReplyView view = **reply;
-  if (view.size() < 2) return std::unexpected(reading_error_of(view));
-  page.more = view[0].integer() == 1;
-  if (const auto server = view[1].integer()) {
-    reading.time.learn(sent, reading.time.own(), Time(Duration(*server)));
-  }
-  for (std::size_t i = 2; i < view.size(); ++i) {
-    Result<Entry> entry = entry_in(request.partition, view[i].text());
-    if (!entry) return std::unexpected(std::move(entry.error()));
-    page.entries.push_back(std::move(*entry));
+  ScanRequest rest = request;
+  while (rest.first <= rest.last) {
+    Result<std::optional<std::int64_t>> reached = scan_some(reading, rest, page);
+    if (!reached) return std::unexpected(std::move(reached.error()));
+    if (!*reached) break;
+    const bool up = request.direction == Direction::ascending;
+    if (**reached == (up ? rest.last : rest.first)) break;
+    (up ? rest.first : rest.last) = **reached + (up ? 1 : -1);
   }
   return page;
 }

@@ -60,17 +60,16 @@ TEST_F(RedisRequests, SeenIdsAreOneRequestEachInOneRoundTrip) {
   }
 }
 
-TEST_F(RedisRequests, AnAppendIsOne) {
+// Redis may lose what it answered, so what a process remembers of a log's end is not believed.
+TEST_F(RedisRequests, AnAppendIsTwoBecauseTheEndIsLookedFor) {
   Log log(*store_);
-  ASSERT_TRUE(log.append("s", {{"a", std::nullopt}}).has_value());
-  EXPECT_EQ(spent(), 2U) << "the first looks for the end";
-  ASSERT_TRUE(log.append("s", {{"b", std::nullopt}}).has_value());
-  EXPECT_EQ(spent(), 1U);
-  ASSERT_TRUE(log.append("s", {{"c", std::nullopt}}, {.batch = "id"}).has_value());
-  EXPECT_EQ(spent(), 1U);
+  for (const char* const batch : {"", "", "id"}) {
+    ASSERT_TRUE(log.append("s", {{"a", std::nullopt}}, {.batch = batch}).has_value());
+    EXPECT_EQ(spent(), 2U);
+  }
 }
 
-TEST_F(RedisRequests, AnAddIsOneOnceTheTallyIsKnown) {
+TEST_F(RedisRequests, AnAddIsTwoBecauseWhatTheTallyIsIsLookedFor) {
   Tallies tallies(*store_);
   const auto merge = [&] {
     const auto merged = tallies.merge("sum", {.input = std::int64_t{5}});
@@ -79,7 +78,7 @@ TEST_F(RedisRequests, AnAddIsOneOnceTheTallyIsKnown) {
   merge();
   EXPECT_LE(spent(), 3U) << "the first fixes what the tally is";
   merge();
-  EXPECT_EQ(spent(), 1U);
+  EXPECT_EQ(spent(), 2U);
 }
 
 TEST_F(RedisRequests, AnUpdateOfADocumentIsTwo) {

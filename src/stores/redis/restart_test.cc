@@ -1,5 +1,7 @@
 // The engine itself dies and comes back, with clients at work.
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "once/claims.h"
@@ -9,6 +11,8 @@
 
 namespace once::testing {
 namespace {
+
+constexpr std::size_t kClients = 4;
 
 // What a client was told.
 struct Told {
@@ -30,31 +34,39 @@ std::vector<LogEntry> read_all(Log& log) {
 
 class RedisRestart : public RedisTest {
  protected:
-  Told work(int client) {
+  Told work(std::size_t client) {
     Told told;
     const auto store = open();
     Log log(*store);
     Tallies tallies(*store);
     Claims claims(*store);
-    for (int i = 0; !stop_; ++i, ++steps_) {
+    for (int i = 0; !stop_; ++i) {
       const std::string name = std::to_string(client) + "-" + std::to_string(i);
       const auto appended = log.append("s", {{name, std::nullopt}}, {.batch = name});
-      if (appended && std::holds_alternative<Appended>(*appended)) {
-        told.appended.emplace_back(std::get<Appended>(*appended).first, name);
-      }
+      const bool landed = appended && std::holds_alternative<Appended>(*appended);
+      if (landed) told.appended.emplace_back(std::get<Appended>(*appended).first, name);
       const auto added = tallies.merge("sum", {.input = std::int64_t{1}});
       if (added) ++told.sure;
       if (!added && added.error().code == ErrorCode::unknown) ++told.unsure;
       const auto taken = claims.take(name, {});
       if (!taken || !std::holds_alternative<Claimed>(*taken)) continue;
       const auto settled = claims.complete(name, std::get<Claimed>(*taken).ticket, name);
-      if (settled && std::holds_alternative<Settled>(*settled)) told.done.push_back(name);
+      if (!settled || !std::holds_alternative<Settled>(*settled)) continue;
+      told.done.push_back(name);
+      if (landed && added) ++whole_.at(client);
     }
     return told;
   }
 
-  void await_steps(int more) {
-    for (const int until = steps_ + more; steps_ < until;) std::this_thread::yield();
+  // Until every client has had so many more rounds in which all was answered well.
+  void await_rounds(int more) {
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    for (std::atomic<int>& rounds : whole_) {
+      for (const int until = rounds + more; rounds < until;) {
+        ASSERT_LT(std::chrono::steady_clock::now(), patience) << "a client gets nothing done";
+        std::this_thread::yield();
+      }
+    }
   }
 
   void judge(const std::vector<Told>& all) {
@@ -81,29 +93,30 @@ class RedisRestart : public RedisTest {
         EXPECT_EQ(state->kind, ClaimState::Kind::done);
       }
     }
-    const auto sum = std::get<std::int64_t>(tallies.read("sum").value()->value);
+    const auto tally = tallies.read("sum").value();
+    ASSERT_TRUE(tally.has_value());
+    const auto sum = std::get<std::int64_t>(tally->value);
     EXPECT_GE(sum, sure);
     EXPECT_LE(sum, sure + unsure);
   }
 
   std::atomic<bool> stop_ = false;
-  std::atomic<int> steps_ = 0;
+  std::array<std::atomic<int>, kClients> whole_ = {};  // Rounds, of each client.
 };
 
 TEST_F(RedisRestart, NothingAcknowledgedIsLostAndNothingIsAppliedTwiceWhenItIsKilledUnderLoad) {
-  constexpr int kClients = 4;
   std::vector<Told> told(kClients);
   {
     std::vector<std::jthread> clients;
-    for (int i = 0; i < kClients; ++i) {
-      clients.emplace_back([&, i] { told[static_cast<std::size_t>(i)] = work(i); });
+    for (std::size_t i = 0; i < kClients; ++i) {
+      clients.emplace_back([&, i] { told[i] = work(i); });
     }
     for (int kill = 0; kill < 3; ++kill) {
-      await_steps(200);
+      await_rounds(20);
       server_->kill();
       server_->start();
     }
-    await_steps(200);
+    await_rounds(20);
     stop_ = true;
   }
   judge(told);

@@ -1,5 +1,7 @@
 #include "stores/redis/router.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -10,6 +12,14 @@ namespace once::redis {
 namespace {
 
 constexpr int kMostRounds = 5;  // Of being sent elsewhere, within one call.
+
+// Of the time for a call, what one server may take of it before others are turned to.
+constexpr int kShares = 2;
+
+std::uint64_t hash_of(const Endpoint& endpoint) {
+  const std::string text = to_text(endpoint);
+  return XXH3_64bits(text.data(), text.size());
+}
 
 const std::string& time_command() {
   static const std::string text = text_of({"TIME"});
@@ -75,6 +85,9 @@ Result<Reply> Router::run(const Command& command, Deadline deadline) {
 std::vector<Result<Reply>> Router::run(std::span<const Command> commands, Deadline deadline) {
   std::vector<Errand> errands(commands.size());
   for (std::size_t i = 0; i < commands.size(); ++i) errands[i].command = &commands[i];
+  // Here, and not by the call that found out: that one may have no time left.
+  if (suspect_ && suspect_.exchange(false) && !learn_slots(share_of(deadline, kShares)))
+    suspect_ = true;
   for (int round = 0; round < kMostRounds; ++round) {
     travel(errands, deadline);
     if (!redirect(errands, deadline)) break;
@@ -87,11 +100,14 @@ std::vector<Result<Reply>> Router::run(std::span<const Command> commands, Deadli
 
 Result<Reply> Router::run_at(const Endpoint& endpoint, std::string_view command,
                              Deadline deadline) {
-  Result<Lease> lease = node_at(endpoint).lease(deadline);
+  Node& node = node_at(endpoint);
+  Result<Lease> lease = node.lease(deadline);
   if (!lease) return std::unexpected(std::move(lease.error()));
   ++requests_;
   ++round_trips_;
-  return std::move((*lease)->exchange({&command, 1}, deadline).front());
+  Result<Reply> reply = std::move((*lease)->exchange({&command, 1}, deadline).front());
+  node.note(reply.has_value());
+  return reply;
 }
 
 Router::Map Router::map() {
@@ -99,13 +115,28 @@ Router::Map Router::map() {
   if (!is_cluster_) return {.servers = {first_}};
   std::set<Endpoint> servers;
   Map map;
+  const Node* before = nullptr;
+  std::uint64_t hash = 0;
   for (const Node* const node : slots_) {
     constexpr std::uint64_t kPrime = 1'099'511'628'211U;
-    if (node != nullptr) servers.insert(node->endpoint());
-    map.state = (map.state ^ (node == nullptr ? 0 : node->endpoint().port)) * kPrime;
+    if (node != nullptr && node != before) {
+      servers.insert(node->endpoint());
+      hash = hash_of(node->endpoint());
+    }
+    before = node;
+    map.state = (map.state ^ (node == nullptr ? 0 : hash)) * kPrime;
   }
   map.servers.assign(servers.begin(), servers.end());
   return map;
+}
+
+Result<Router::Map> Router::learn_map(Deadline deadline) {
+  if (is_cluster_) {
+    if (Result<void> learnt = learn_slots(deadline); !learnt) {
+      return std::unexpected(std::move(learnt.error()));
+    }
+  }
+  return map();
 }
 
 Node& Router::node(const Endpoint& endpoint) {
@@ -128,7 +159,8 @@ Node& Router::node_for(const Errand& errand) {
   return *slots_[errand.command->slot];
 }
 
-// Connections are taken in the order of the servers, so that two calls never wait for each other.
+// Connections are taken in the order of the servers, so that two calls never wait for each other;
+// and all of them before anything is sent, so that what is sent has the time that is left.
 void Router::travel(std::vector<Errand>& errands, Deadline deadline) {
   std::map<Endpoint, Trip> trips;
   for (Errand& errand : errands) {
@@ -138,23 +170,33 @@ void Router::travel(std::vector<Errand>& errands, Deadline deadline) {
     trip.node = &node;
     trip.errands.push_back(&errand);
   }
-  bool asks_time = time_.is_old();
   for (auto& [endpoint, trip] : trips) {
-    trip.asks_time = std::exchange(asks_time, false);
-    Result<Lease> lease = trip.node->lease(deadline);
-    if (lease) {
-      trip.lease.emplace(std::move(*lease));
-      send(trip);
-      continue;
-    }
-    for (Errand* const errand : trip.errands) {
-      errand->to_send = false;
-      errand->redirect = {};
-      errand->reply = std::unexpected(lease.error());
-    }
+    take_lease(trip, trips.size() == 1 ? deadline : share_of(deadline, kShares));
   }
+  bool asks_time = time_.is_old();
+  std::vector<Connection*> connections;
   for (auto& [endpoint, trip] : trips) {
-    if (trip.lease) take_replies(trip, deadline);
+    if (!trip.lease) continue;
+    trip.asks_time = std::exchange(asks_time, false);
+    send(trip);
+    connections.push_back(&**trip.lease);
+  }
+  await_replies(connections, deadline);
+  for (auto& [endpoint, trip] : trips) {
+    if (trip.lease) take_replies(trip);
+  }
+}
+
+void Router::take_lease(Trip& trip, Deadline deadline) {
+  Result<Lease> lease = trip.node->lease(deadline);
+  if (lease) {
+    trip.lease.emplace(std::move(*lease));
+    return;
+  }
+  for (Errand* const errand : trip.errands) {
+    errand->to_send = false;
+    errand->redirect = {};
+    errand->reply = std::unexpected(lease.error());
   }
 }
 
@@ -181,8 +223,9 @@ void Router::send(Trip& trip) {
   (*trip.lease)->start(texts);
 }
 
-void Router::take_replies(Trip& trip, Deadline deadline) {
-  std::vector<Result<Reply>> replies = (*trip.lease)->finish(deadline);
+void Router::take_replies(Trip& trip) {
+  std::vector<Result<Reply>> replies = (*trip.lease)->finish();
+  trip.node->note(replies.back().has_value());
   if (trip.asks_time && replies.front()) {
     if (const auto server = time_in(**replies.front())) {
       time_.learn(trip.sent, time_.own(), *server);
@@ -193,11 +236,9 @@ void Router::take_replies(Trip& trip, Deadline deadline) {
     if (errand == nullptr) continue;
     errand->to_send = false;
     // A master no more: the address may lead to another one by now.
-    if (replies[i] && is_replicas(**replies[i])) (*trip.lease)->abandon();
+    if (replies[i] && is_replicas(**replies[i])) trip.node->retire();
     errand->redirect = replies[i] ? redirect_of(**replies[i]) : Redirect{};
-    if (errand->redirect.kind == Redirect::Kind::ask && errand->redirect.host.empty()) {
-      errand->redirect.host = trip.node->endpoint().host;
-    }
+    if (errand->redirect.host.empty()) errand->redirect.host = trip.node->endpoint().host;
     errand->reply = std::move(replies[i]);
   }
   trip.lease.reset();
@@ -223,23 +264,54 @@ bool Router::redirect(std::vector<Errand>& errands, Deadline deadline) {
     if (!wanted && !never_performed && !errand.command->reads) passed.insert(errand.command->slot);
   }
   // A server that is gone has no slots for long; the next call is to know who has them.
-  if ((moved || lost) && !learn_slots(deadline) && moved) return false;
+  if (lost) suspect_ = true;
+  if (!moved) return any;
+  if (!is_cluster_) return false;
+  if (!learn_slots(share_of(deadline, kShares))) suspect_ = true;
+  follow_moved(errands);
   return any;
+}
+
+// By the word of the server that had the slot: others may not have heard of it yet.
+void Router::follow_moved(const std::vector<Errand>& errands) {
+  const Lock lock(mutex_);
+  for (const Errand& errand : errands) {
+    if (errand.redirect.kind != Redirect::Kind::moved) continue;
+    slots_[errand.command->slot] = &node({errand.redirect.host, errand.redirect.port});
+  }
+}
+
+// Last those that did not answer when they were last asked something.
+std::vector<Endpoint> Router::whom_to_ask() {
+  std::vector<Endpoint> servers = map().servers;
+  if (std::ranges::find(servers, first_) == servers.end()) servers.push_back(first_);
+  std::vector<Endpoint> silent;
+  std::erase_if(servers, [&](const Endpoint& server) {
+    if (node_at(server).answers()) return false;
+    silent.push_back(server);
+    return true;
+  });
+  servers.insert(servers.end(), silent.begin(), silent.end());
+  return servers;
 }
 
 Result<void> Router::learn_slots(Deadline deadline) {
   Result<void> learnt = failure(ErrorCode::unavailable, "redis: no server of the cluster answers");
-  for (const Endpoint& endpoint : map().servers) {
-    learnt = learn_slots_from(endpoint, deadline);
-    if (learnt) return learnt;
+  const std::vector<Endpoint> servers = whom_to_ask();
+  for (std::size_t i = 0; i < servers.size() && !learnt; ++i) {
+    const bool last = i + 1 == servers.size();
+    learnt = learn_slots_from(servers[i], last ? deadline : share_of(deadline, kShares));
   }
-  return learn_slots_from(first_, deadline);
+  return learnt;
 }
 
 Result<void> Router::learn_slots_from(const Endpoint& endpoint, Deadline deadline) {
   Result<Reply> reply = run_at(endpoint, text_of({"CLUSTER", "SLOTS"}), deadline);
   if (!reply) return failure(ErrorCode::unavailable, reply.error().message);
   if (!(**reply).is_list()) return std::unexpected(reading_error_of(**reply));
+  if ((**reply).size() == 0) {
+    return failure(ErrorCode::unavailable, "redis: this server knows of no slots");
+  }
   take_slots(**reply, endpoint);
   return {};
 }

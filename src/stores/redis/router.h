@@ -39,6 +39,8 @@ class Router {
     std::uint64_t state = 0;
   };
   Map map();
+  // The same as it is now, by the word of one of them.
+  Result<Map> learn_map(Deadline deadline);
 
   // At one server, whatever its slots.
   Result<Reply> run_at(const Endpoint& endpoint, std::string_view command, Deadline deadline);
@@ -55,9 +57,12 @@ class Router {
   Node& node_at(const Endpoint& endpoint) ONCE_EXCLUDES(mutex_);
   Node& node_for(const Errand& errand) ONCE_EXCLUDES(mutex_);
   void travel(std::vector<Errand>& errands, Deadline deadline);
+  void take_lease(Trip& trip, Deadline deadline);
   void send(Trip& trip);
-  void take_replies(Trip& trip, Deadline deadline);
+  void take_replies(Trip& trip);
   bool redirect(std::vector<Errand>& errands, Deadline deadline);
+  void follow_moved(const std::vector<Errand>& errands) ONCE_EXCLUDES(mutex_);
+  std::vector<Endpoint> whom_to_ask() ONCE_EXCLUDES(mutex_);
   Result<void> learn_slots(Deadline deadline);
   Result<void> learn_slots_from(const Endpoint& endpoint, Deadline deadline);
   void take_slots(ReplyView reply, const Endpoint& told_by) ONCE_EXCLUDES(mutex_);
@@ -68,6 +73,7 @@ class Router {
   const Endpoint first_;
   bool is_cluster_ = false;  // Constant after open().
 
+  std::atomic<bool> suspect_ = false;  // Somebody did not answer: the slots may be elsewhere.
   std::atomic<std::uint64_t> requests_ = 0;
   std::atomic<std::uint64_t> round_trips_ = 0;
 

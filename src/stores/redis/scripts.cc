@@ -120,21 +120,29 @@ end
 return answer
 )lua";
 
+// Members hold the values, and how large the next ones are is not known before they are read: so
+// there are few at a time, and one where they are large. A script that has passed over much that
+// has expired stops and says where, because nobody else is served meanwhile.
 constexpr std::string_view kScan = R"lua(
 local t = redis.call('TIME')
 local server = t[1] * 1000 + math.floor(t[2] / 1000)
 local now = math.max(server, tonumber(ARGV[1]))
 local first, last, limit, room = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local up = ARGV[6] == 'up'
+local most_passed, most_passed_bytes = tonumber(ARGV[7]), tonumber(ARGV[8])
 local zero = '0000000000000000'
-local answer, bytes = {0, server}, 0
+local answer, bytes = {0, server, ''}, 0
+local passed, passed_bytes = 0, 0
 
 local function take(member)
   if #member >= 41 then
     local high, low = struct.unpack('>I4I4', member, 26)
-    if high * 4294967296 + low <= now then return true end
+    if high * 4294967296 + low <= now then
+      passed, passed_bytes = passed + 1, passed_bytes + #member
+      return true
+    end
   end
-  if #answer - 2 >= limit or bytes >= room and #answer > 2 then
+  if #answer - 3 >= limit or bytes >= room and #answer > 3 then
     answer[1] = 1
     return false
   end
@@ -150,7 +158,7 @@ local function take_zero()
 end
 
 local function take_others()
-  local from, to, some = '[' .. first, '(' .. last .. '\255', 4
+  local from, to, some = '[' .. first, '(' .. last .. '\255', 1
   while true do
     local members
     if up then
@@ -158,12 +166,19 @@ local function take_others()
     else
       members = redis.call('ZREVRANGEBYLEX', KEYS[2], to, from, 'LIMIT', 0, some)
     end
+    local size = 0
     for _, member in ipairs(members) do
       if not take(member) then return false end
+      size = size + #member
     end
     if #members < some then return true end
-    if up then from = '(' .. members[#members] else to = '(' .. members[#members] end
-    some = math.min(2 * some, 1024)
+    local reached = members[#members]:sub(1, 16)
+    if passed >= most_passed or passed_bytes >= most_passed_bytes then
+      answer[1], answer[3] = 2, reached
+      return false
+    end
+    if up then from = '(' .. reached .. '\255' else to = '(' .. reached end
+    some = size < 65536 and math.min(2 * some, 8) or 1
   end
 end
 
@@ -178,19 +193,29 @@ return answer
 constexpr std::string_view kSweep = R"lua(
 local t = redis.call('TIME')
 local now = math.max(t[1] * 1000 + math.floor(t[2] / 1000), tonumber(ARGV[1]))
-local some = tonumber(ARGV[3])
+local limit, room = tonumber(ARGV[3]), tonumber(ARGV[4])
 local from = ARGV[2] == '' and '-' or '(' .. ARGV[2] .. '\255'
-local members = redis.call('ZRANGEBYLEX', KEYS[1], from, '+', 'LIMIT', 0, some)
-local removed = 0
-for _, member in ipairs(members) do
-  if #member >= 41 then
-    local high, low = struct.unpack('>I4I4', member, 26)
-    if high * 4294967296 + low <= now then
-      removed = removed + redis.call('ZREM', KEYS[1], member)
+local examined, removed, bytes, some, reached = 0, 0, 0, 1, ARGV[2]
+while examined < limit and bytes < room do
+  some = math.min(some, limit - examined)
+  local members = redis.call('ZRANGEBYLEX', KEYS[1], from, '+', 'LIMIT', 0, some)
+  local size = 0
+  for _, member in ipairs(members) do
+    size = size + #member
+    if #member >= 41 then
+      local high, low = struct.unpack('>I4I4', member, 26)
+      if high * 4294967296 + low <= now then
+        removed = removed + redis.call('ZREM', KEYS[1], member)
+      end
     end
   end
+  examined, bytes = examined + #members, bytes + size
+  if #members < some then return {examined, removed, ''} end
+  reached = members[#members]:sub(1, 16)
+  from = '(' .. reached .. '\255'
+  some = size < 65536 and math.min(2 * some, 8) or 1
 end
-return {#members, removed, #members < some and '' or members[#members]:sub(1, 16)}
+return {examined, removed, reached}
 )lua";
 
 std::string digest_of(std::string_view text) {

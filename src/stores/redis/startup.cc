@@ -15,11 +15,14 @@ constexpr std::string_view kFormat = "1";
 
 // What scripts and calls need. A script that may not use one of them would stop in its middle.
 constexpr std::string_view kProbe = R"lua(
-for _, command in ipairs({{'GET', KEYS[1]}, {'SET', KEYS[1], ''}, {'DEL', KEYS[1]},
-    {'ZADD', KEYS[1], '0', 'm'}, {'ZREM', KEYS[1], 'm'}, {'ZRANGE', KEYS[1], '0', '1'},
-    {'ZRANGEBYLEX', KEYS[1], '-', '+'}, {'ZREVRANGEBYLEX', KEYS[1], '+', '-'},
-    {'PEXPIRETIME', KEYS[1]}, {'PEXPIREAT', KEYS[1], '1'}, {'PERSIST', KEYS[1]}, {'TIME'},
-    {'SCAN', '0'}}) do
+local key = ARGV[1]
+local commands = {{'GET', key}, {'SET', key, ''}, {'DEL', key},
+    {'ZADD', key, '0', 'm'}, {'ZREM', key, 'm'}, {'ZRANGE', key, '0', '1'},
+    {'ZRANGEBYLEX', key, '-', '+'}, {'ZREVRANGEBYLEX', key, '+', '-'},
+    {'PEXPIRETIME', key}, {'PEXPIREAT', key, '1'}, {'PERSIST', key}, {'TIME'},
+    {'SCAN', '0'}}
+if ARGV[2] == 'cluster' then commands[#commands + 1] = {'ASKING'} end
+for _, command in ipairs(commands) do
   if not redis.acl_check_cmd(unpack(command)) then return command[1] end
 end
 return ''
@@ -62,12 +65,12 @@ Result<Keeping> ask(Router& router, const Endpoint& server, Deadline deadline) {
 }
 
 Result<void> check_rights(Router& router, const Endpoint& server, Deadline deadline) {
+  // The name is no key of the script's: it is not used, and may be at home with another server.
+  const std::string_view kind = router.is_cluster() ? "cluster" : "alone";
   const Result<Reply> probe =
-      router.run_at(server, text_of({"EVAL", kProbe, "1", kFormatName}), deadline);
+      router.run_at(server, text_of({"EVAL", kProbe, "0", kFormatName, kind}), deadline);
   if (!probe) return failure(ErrorCode::unavailable, probe.error().message);
   const ReplyView view = **probe;
-  // On a cluster the name may be at home with another server; that one is asked, too.
-  if (redirect_of(view).kind == Redirect::Kind::moved) return {};
   if (view.is_error()) return std::unexpected(reading_error_of(view));
   if (view.text().empty()) return {};
   std::string message = "redis: this user may not use ";
@@ -143,7 +146,7 @@ std::vector<std::string> dangers_of(const Keeping& keeping, bool is_cluster) {
   return dangers;
 }
 
-Result<Standing> check_servers(Router& router, const RedisOptions& options, Deadline deadline) {
+Result<std::string> check_servers(Router& router, const RedisOptions& options, Deadline deadline) {
   std::vector<std::string> dangers;
   const std::vector<Endpoint> servers = router.map().servers;
   for (const Endpoint& server : servers) {
@@ -162,15 +165,15 @@ Result<Standing> check_servers(Router& router, const RedisOptions& options, Dead
   if (Result<void> ours = check_format(router, deadline); !ours) {
     return std::unexpected(std::move(ours.error()));
   }
-  Standing standing{.description = name_in_line(options), .may_forget = !dangers.empty()};
+  std::string description = name_in_line(options);
   if (router.is_cluster()) {
-    standing.description.append(", a cluster of ").append(std::to_string(servers.size()));
+    description.append(", a cluster of ").append(std::to_string(servers.size()));
   }
-  if (dangers.empty()) standing.description += ", synced before every answer";
+  if (dangers.empty()) description += ", synced before every answer";
   for (const std::string& danger : dangers) {
-    standing.description.append("; MAY LOSE CLAIMS: ").append(danger);
+    description.append("; MAY LOSE CLAIMS: ").append(danger);
   }
-  return standing;
+  return description;
 }
 
 }  // namespace once::redis

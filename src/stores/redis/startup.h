@@ -2,14 +2,13 @@
 #pragma once
 
 #include "stores/redis/router.h"
-#include "stores/redis/store.h"
 
 namespace once::redis {
 
 // That it is a Redis of this version or later, takes writes, and lets us use what we need; that
-// what is in it was not written by a newer version of Once; and how much of what it answers it may
-// lose.
-Result<Standing> check_servers(Router& router, const RedisOptions& options, Deadline deadline);
+// what is in it was not written by a newer version of Once. For describe(): how much of what it
+// answers it may lose.
+Result<std::string> check_servers(Router& router, const RedisOptions& options, Deadline deadline);
 
 // In plain words, from what INFO and CONFIG GET say; empty where nothing can be lost.
 struct Keeping {

@@ -14,7 +14,9 @@ using Answer = Result<CommitOutcome>;
 
 constexpr std::size_t kPieceBytes = 16U << 20;
 
-Limits limits_of(bool is_cluster, bool may_forget) {
+// However it is set when it is opened: a replica that is attached later, or a CONFIG SET, and then
+// a failover, lose what was answered. What we remember of it would leave holes.
+Limits limits_of(bool is_cluster) {
   return {.writes_per_commit = 10'000,
           .commits_per_group = 10'000,
           .keys_per_get = 10'000,
@@ -22,7 +24,7 @@ Limits limits_of(bool is_cluster, bool may_forget) {
           .partition_bytes = 4'096,
           .one_home_per_commit = is_cluster,
           .clock_error = std::chrono::seconds(2),
-          .may_forget = may_forget};
+          .may_forget = true};
 }
 
 // Of each transaction, whether none of its keys is in another one.
@@ -43,11 +45,11 @@ std::vector<bool> stand_alone(std::span<const Transaction> transactions) {
 }  // namespace
 
 ServerStore::ServerStore(std::unique_ptr<ServerTime> time, std::unique_ptr<Router> router,
-                         Standing standing, Duration patience)
+                         std::string description, Duration patience)
     : time_(std::move(time)),
       router_(std::move(router)),
-      description_(std::move(standing.description)),
-      limits_(limits_of(router_->is_cluster(), standing.may_forget)),
+      description_(std::move(description)),
+      limits_(limits_of(router_->is_cluster())),
       patience_(patience) {}
 
 Result<std::vector<std::optional<Item>>> ServerStore::do_get(std::span<const Key> keys) {

@@ -12,17 +12,11 @@
 
 namespace once::redis {
 
-// What a server says about itself at the start (startup.h).
-struct Standing {
-  std::string description;
-  bool may_forget = true;
-};
-
 class ServerStore final : public RedisStore {
  public:
-  // `router` uses `time`. No call takes longer than `patience`.
-  ServerStore(std::unique_ptr<ServerTime> time, std::unique_ptr<Router> router, Standing standing,
-              Duration patience);
+  // `router` uses `time`; `description` is from startup.h. No call takes longer than `patience`.
+  ServerStore(std::unique_ptr<ServerTime> time, std::unique_ptr<Router> router,
+              std::string description, Duration patience);
 
   const Limits& limits() const override { return limits_; }
   std::string describe() const override { return description_; }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kBatchesPerSweep = 20;
 constexpr std::size_t kMembersAtOnce = 1'000;
+constexpr std::size_t kBytesAtOnce = 4U << 20;  // Of one script, which keeps the server to itself.
 
 }  // namespace
 
@@ -19,10 +20,15 @@ Result<Swept> Sweeper::sweep(const Reading& reading, std::size_t limit) {
   const Lock lock(mutex_);
   Swept swept;
   int batches = 0;
-  while (swept.examined < limit) {
+  // What was done is told even if there is no time for all of it.
+  const Deadline enough = share_of(reading.deadline, 2);
+  while (swept.examined < limit && std::chrono::steady_clock::now() < enough) {
     if (!sets_.empty()) {
       const std::size_t some = std::min(limit - swept.examined, kMembersAtOnce);
       if (Result<void> done = sweep_set(reading, some, swept); !done) {
+        // The next sweep goes on with others: this one may fail for a reason of its own.
+        sets_.pop_back();
+        after_.clear();
         return std::unexpected(std::move(done.error()));
       }
       continue;
@@ -65,7 +71,7 @@ Result<void> Sweeper::sweep_set(const Reading& reading, std::size_t limit, Swept
   }
   const std::string now = std::to_string(reading.time.now().time_since_epoch().count());
   const Command command{.bytes = text_of({"EVALSHA", sweep_script().digest, "1", name, now, after_,
-                                          std::to_string(limit)}),
+                                          std::to_string(limit), std::to_string(kBytesAtOnce)}),
                         .slot = slot_of(parsed->partition.home)};
   const Result<Reply> reply = reading.router.run(command, reading.deadline);
   if (!reply) return std::unexpected(reading_failure(reply.error()));

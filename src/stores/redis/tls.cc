@@ -23,7 +23,8 @@ bool is_address(const std::string& host) {
 }
 
 // The session reads and writes memory, and what is in it goes by the socket: OpenSSL's own writing
-// would raise SIGPIPE.
+// would raise SIGPIPE. What others have left in this thread's queue of errors is cleared before
+// each call, because SSL_get_error() would take it for this session's.
 class TlsChannel final : public Channel {
  public:
   TlsChannel(Socket socket, std::unique_ptr<SSL, Free> session)
@@ -41,6 +42,7 @@ class TlsChannel final : public Channel {
     if (!pending_.empty()) return 0;
     constexpr std::size_t kMost = 64U << 10;
     const auto length = static_cast<int>(std::min(bytes.size(), kMost));
+    ERR_clear_error();
     const int taken = SSL_write(session_.get(), bytes.data(), length);
     if (taken <= 0) return waits(taken) ? std::optional<std::size_t>(0) : std::nullopt;
     if (!flush()) return std::nullopt;
@@ -51,6 +53,7 @@ class TlsChannel final : public Channel {
     if (!flush() || !fetch()) return std::nullopt;
     std::size_t came = 0;
     while (came < room.size()) {
+      ERR_clear_error();
       const int some = SSL_read(session_.get(), &room[came], static_cast<int>(room.size() - came));
       if (some <= 0) {
         if (!waits(some) && came == 0) return std::nullopt;
@@ -64,6 +67,7 @@ class TlsChannel final : public Channel {
   enum class Shaken : std::uint8_t { done, waits, refused };
   Shaken shake() {
     if (!flush() || !fetch()) return Shaken::refused;
+    ERR_clear_error();
     const int done = SSL_do_handshake(session_.get());
     const bool sent = flush();
     if (done == 1 && sent) return Shaken::done;
@@ -122,7 +126,6 @@ class Context final : public TlsContext {
     if (!named) return failure(ErrorCode::invalid, "redis: not a host's name: " + host);
     auto channel = std::make_unique<TlsChannel>(std::move(socket), std::move(session));
     for (;;) {
-      ERR_clear_error();
       const TlsChannel::Shaken shaken = channel->shake();
       if (shaken == TlsChannel::Shaken::done) return channel;
       if (shaken == TlsChannel::Shaken::refused) return std::unexpected(refusal(*channel));

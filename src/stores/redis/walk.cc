@@ -13,8 +13,12 @@ namespace once::redis {
 namespace {
 
 constexpr std::size_t kPageBytes = 4U << 20;
-constexpr std::size_t kStringsAtOnce = 64;
-constexpr int kBatchesPerPage = 20;
+constexpr std::size_t kFewStrings = 8;  // While it is not known how large they are.
+constexpr std::size_t kManyStrings = 64;
+constexpr std::size_t kSmallPiece = 256U << 10;
+constexpr int kBatchesPerPage = 100;
+// What of a batch has been read is in the cursor, which is to fit the head of an HTTP request.
+constexpr std::size_t kLargestBatch = 100;
 constexpr std::size_t kFixedFields = 5;
 constexpr std::size_t kMostDone = 10'000;
 
@@ -40,19 +44,28 @@ class Walk {
     for (int batches = 0; batches < kBatchesPerPage && !full(); ++batches) {
       Result<bool> more = take_batch();
       if (!more) return std::unexpected(std::move(more.error()));
-      if (!*more) return std::move(page_);
+      if (!*more) return finish();
     }
     page_.cursor = to_cursor(place_);
     return std::move(page_);
   }
 
  private:
+  // A slot that moved while this page was read may have gone from where the walk had yet to come to
+  // where it had been.
+  Result<ListPage> finish() {
+    Result<Router::Map> map = reading_.router.learn_map(reading_.deadline);
+    if (!map) return std::unexpected(std::move(map.error()));
+    if (map->state != map_.state) page_.cursor = to_cursor({.state = map->state});
+    return std::move(page_);
+  }
+
   bool full() const { return examined_ >= request_.limit || bytes_ >= kPageBytes; }
 
   // Whether there is more to walk.
   Result<bool> take_batch() {
     if (place_.server >= map_.servers.size()) return false;
-    const std::size_t count = std::clamp<std::size_t>(request_.limit, 10, 1'000);
+    const std::size_t count = std::clamp<std::size_t>(request_.limit, 10, kLargestBatch);
     Result<Batch> batch = scan_server(reading_, map_.servers[place_.server], place_.scan,
                                       pattern_of(request_.home_prefix), "", count);
     if (!batch) return std::unexpected(std::move(batch.error()));
@@ -111,10 +124,12 @@ class Walk {
   Result<bool> take_strings(std::span<const std::string> names) {
     while (!names.empty()) {
       if (full()) return false;
-      const std::size_t some = std::min({names.size(), kStringsAtOnce, request_.limit - examined_});
+      const std::size_t some = std::min({names.size(), at_once_, request_.limit - examined_});
+      const std::size_t before = bytes_;
       if (Result<void> taken = take_some(names.first(some)); !taken) {
         return std::unexpected(std::move(taken.error()));
       }
+      at_once_ = bytes_ - before < kSmallPiece ? std::min(2 * at_once_, kManyStrings) : 1;
       names = names.subspan(some);
     }
     return true;
@@ -145,6 +160,7 @@ class Walk {
   ListPage page_;
   std::size_t examined_ = 0;
   std::size_t bytes_ = 0;
+  std::size_t at_once_ = kFewStrings;  // Strings to ask for.
 };
 
 }  // namespace
@@ -184,14 +200,15 @@ std::optional<Place> parse_cursor(std::string_view cursor) {
 }
 
 Result<ListPage> read_list(const Reading& reading, const ListRequest& request) {
-  Router::Map map = reading.router.map();
-  Place place{.state = map.state};
+  Result<Router::Map> map = reading.router.learn_map(reading.deadline);
+  if (!map) return std::unexpected(std::move(map.error()));
+  Place place{.state = map->state};
   if (!request.cursor.empty()) {
     std::optional<Place> given = parse_cursor(request.cursor);
     if (!given) return failure(ErrorCode::invalid, "not a cursor of this store");
-    if (given->state == map.state) place = std::move(*given);
+    if (given->state == map->state) place = std::move(*given);
   }
-  return Walk(reading, request, std::move(map), std::move(place)).page();
+  return Walk(reading, request, std::move(*map), std::move(place)).page();
 }
 
 Result<Batch> scan_server(const Reading& reading, const Endpoint& server, std::uint64_t at,

@@ -1,0 +1,134 @@
+// Servers of a cluster that hang, and slots that go elsewhere meanwhile.
+#include <signal.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "stores/redis/cluster_fixture.h"
+#include "stores/redis/router.h"
+#include "stores/redis/walk.h"
+
+namespace once::testing {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Does not run while this lives.
+class Stopped {
+ public:
+  explicit Stopped(const RedisServer& server) : pid_(server.pid()) { ::kill(pid_, SIGSTOP); }
+  ~Stopped() { ::kill(pid_, SIGCONT); }
+  Stopped(const Stopped&) = delete;
+  Stopped& operator=(const Stopped&) = delete;
+
+ private:
+  const pid_t pid_;
+};
+
+class RedisFailover : public RedisClusterFixture {
+ protected:
+  // In the order in which they are turned to.
+  static std::vector<std::size_t> walked() {
+    std::vector<std::size_t> order = {0, 1, 2};
+    std::ranges::sort(order, {}, [](std::size_t i) { return cluster().server(i).port(); });
+    return order;
+  }
+
+  // The slot is this server's from now on, by the word of all but the one that had it.
+  static void take_over(int slot, std::size_t from, std::size_t to) {
+    const std::string number = std::to_string(slot);
+    const std::string node = cluster().server(to).cli("cluster myid");
+    std::size_t other = 0;
+    while (other == from || other == to) ++other;
+    const std::string lost = cluster().server(other).cli("cluster nodes");
+    const std::size_t line = lost.find(":" + std::to_string(cluster().server(from).port()) + "@");
+    const std::size_t begin =
+        lost.rfind('\n', line) == std::string::npos ? 0 : lost.rfind('\n', line) + 1;
+    cluster().server(to).cli("cluster setslot " + number + " importing " + lost.substr(begin, 40));
+    for (const std::size_t server : {to, other}) {
+      EXPECT_EQ(cluster().server(server).cli("cluster setslot " + number + " node " + node), "OK");
+    }
+  }
+};
+
+TEST_F(RedisFailover, WhatHasComeIsNotThrownAwayBecauseAnotherServerIsSlow) {
+  const std::vector<std::string> homes = this->homes();
+  const Bytes large(3'000'000, 'v');
+  std::vector<redis::Command> commands;
+  for (const std::string& home : homes) {
+    ASSERT_TRUE(wins(commit_one(*store_, fresh(put(key_at(home), large, absent())))));
+    commands.push_back({.bytes = redis::text_of({"GET", redis::string_name({home, ""})}),
+                        .slot = redis::slot_of(home),
+                        .reads = true});
+  }
+  const RedisOptions options{.port = cluster().port()};
+  redis::ServerTime time(system_clock());
+  redis::Router router(options, redis::make_dialler(options).value(), time);
+  const auto within = [](milliseconds length) { return std::chrono::steady_clock::now() + length; };
+  ASSERT_TRUE(router.open(within(milliseconds(10'000))).has_value());
+  for (const auto& reply : router.run(commands, within(milliseconds(10'000)))) {
+    ASSERT_TRUE(reply.has_value());
+  }
+  const std::vector<std::size_t> order = walked();
+  for (const std::size_t slow : {order.front(), order.back()}) {
+    const Stopped stopped(cluster().server(slow));
+    // First by a connection that there is; then by one that is to be opened.
+    for (int round = 0; round < 2; ++round) {
+      const auto replies = router.run(commands, within(milliseconds(800)));
+      for (std::size_t i = 0; i < replies.size(); ++i) {
+        EXPECT_EQ(replies[i].has_value(), i != slow) << i << " while " << slow << " is slow";
+        if (replies[i]) {
+          EXPECT_GT((**replies[i]).text().size(), large.size());
+        }
+      }
+    }
+  }
+}
+
+TEST_F(RedisFailover, ASlotThatWentAwayFromAServerThatHangsIsFound) {
+  const std::string home = homes()[0];
+  const auto store =
+      open_redis({.port = cluster().port(), .timeout = std::chrono::seconds(5)}).value();
+  ASSERT_TRUE(wins(commit_one(*store, fresh(put(key_at(home), Bytes("v"), absent())))));
+  {
+    const Stopped stopped(cluster().server(0));
+    take_over(redis::slot_of(home), 0, 1);
+    // What it had is lost with it.
+    const auto lost = store->get(key_at(home));
+    ASSERT_TRUE(lost.has_value()) << lost.error().message;
+    EXPECT_EQ(*lost, std::nullopt);
+    EXPECT_TRUE(wins(commit_one(*store, fresh(put(key_at(home), Bytes("w"), absent())))));
+  }
+  while (cluster().owner_of(redis::slot_of(home)) != 1) std::this_thread::yield();
+  cluster().move(redis::slot_of(home), 0);
+}
+
+TEST_F(RedisFailover, AWalkMeetsWhatMovesToWhereItHasBeen) {
+  const std::vector<std::size_t> order = walked();
+  for (int i = 0; i < 60; ++i) {
+    const Key key = key_at("home" + std::to_string(i));
+    ASSERT_TRUE(wins(commit_one(*store_, fresh(put(key, Bytes("v"), absent())))));
+  }
+  const std::string moves = homes()[order[2]];
+  ListRequest request{.limit = 5};
+  std::set<std::string> met;
+  const auto go_on = [&] {
+    const ListPage page = store_->list(request).value();
+    for (const auto& listed : page.items) met.insert(listed.key.partition.home);
+    request.cursor = page.cursor;
+  };
+  do {
+    go_on();
+    ASSERT_FALSE(request.cursor.empty());
+  } while (redis::parse_cursor(request.cursor)->server == 0);
+  ASSERT_FALSE(met.contains(moves));
+  cluster().move(redis::slot_of(moves), order[0]);
+  while (!request.cursor.empty()) go_on();
+  EXPECT_TRUE(met.contains(moves));
+  EXPECT_EQ(met.size(), 60U);
+  cluster().move(redis::slot_of(moves), order[2]);
+}
+
+}  // namespace
+}  // namespace once::testing
