@@ -18,7 +18,11 @@ bool replaces(const Write& write) {
 }
 
 Condition none_there() { return {Condition::Kind::absent, {}}; }
-Condition matching(std::string etag) { return {Condition::Kind::match, std::move(etag)}; }
+
+Hints::Hint hint_of(const Found& found) {
+  const Item& item = found.object->item;
+  return {item.version, item.expiry, found.etag, found.object->before};
+}
 
 }  // namespace
 
@@ -35,16 +39,16 @@ void Flight::begin(Time now) {
   step_ = Step::read;
   switch (write_.guard.kind) {
     case Guard::Kind::anything:
-      if (puts) overwrite({}, std::nullopt, false);
+      if (puts) write({}, {}, std::nullopt, false);
       if (write_.kind == Write::Kind::erase) step_ = Step::remove;
       break;
     case Guard::Kind::absent:
-      if (puts) overwrite(none_there(), std::nullopt, false);
+      if (puts) write(none_there(), {}, std::nullopt, false);
       break;
     case Guard::Kind::unchanged: {
       if (!replaces(write_)) break;
       const std::optional<Hints::Hint> hint = hints_.find(write_.key, write_.guard.version);
-      if (hint && hint->expiry > now) overwrite(matching(hint->etag), std::nullopt, !puts);
+      if (hint && hint->expiry > now) replace(*hint, std::nullopt, !puts);
       break;
     }
   }
@@ -56,11 +60,7 @@ aws::Request Flight::next(Time now) {
   if (step_ == Step::begin) begin(now);
   if (step_ == Step::read) return bucket_.get(name_);
   if (step_ == Step::remove) return bucket_.remove(name_, {});
-  // A new tombstone has a version of its own with every sending, like everything that is written.
-  return bucket_.put(name_,
-                     item_ ? item_object(write_.key, *item_)
-                           : tombstone_object(write_.key, entropy_.version(), now),
-                     condition_);
+  return bucket_.put(name_, object_bytes(object_), condition_);
 }
 
 void Flight::take(Result<aws::Response> response) {
@@ -73,7 +73,7 @@ void Flight::take(Result<aws::Response> response) {
 
 void Flight::take_found(const Result<aws::Response>& response) {
   const Result<Found> found = read_found(write_.key, response);
-  if (!found) return decide(std::unexpected(found.error()));
+  if (!found) return decide(std::unexpected(doubt_ ? *doubt_ : found.error()));
   // The bytes are the same, so the ETag is: it was the form of the condition that was refused.
   if (found->object && !refused_etag_.empty() && found->etag == refused_etag_) {
     return decide(failure(ErrorCode::unsupported,
@@ -82,7 +82,30 @@ void Flight::take_found(const Result<aws::Response>& response) {
                               : "this server refuses the ETag that it gave; try etag=bare"));
   }
   refused_etag_.clear();
-  weigh(*found);
+  if (doubt_) {
+    resolve(*found);
+  } else {
+    weigh(*found);
+  }
+}
+
+// Ours was to replace the newest of what is before it. What did so is known if it stands there, or
+// if it is among what was before that.
+void Flight::resolve(const Found& found) {
+  const Version wanted = object_.before.front();
+  if (found.object) {
+    Version replaced = found.object->item.version;
+    for (const Version earlier : found.object->before) {
+      if (replaced == object_.item.version) return decide_committed();
+      if (earlier == wanted) {
+        doubt_.reset();
+        return weigh(found);
+      }
+      replaced = earlier;
+    }
+    if (replaced == object_.item.version) return decide_committed();
+  }
+  decide(std::unexpected(*doubt_));
 }
 
 void Flight::weigh(const Found& found) {
@@ -92,7 +115,7 @@ void Flight::weigh(const Found& found) {
     const Item& item = found.object->item;
     standing.version = item.version;
     if (const auto* number = std::get_if<std::int64_t>(&item.value)) standing.number = *number;
-    hints_.keep(write_.key, {item.version, item.expiry, found.etag});
+    hints_.keep(write_.key, hint_of(found));
   }
   if (!holds(write_.guard, live ? &standing : nullptr)) {
     decide(CommitOutcome(Lost{}));
@@ -104,24 +127,38 @@ void Flight::weigh(const Found& found) {
   const bool erases = effect->kind == Effect::Kind::erase;
   number_ = effect->number;
   if (effect->kind == Effect::Kind::none || (erases && !live)) return decide_committed();
-  overwrite(found.object ? matching(found.etag) : none_there(), effect->number, erases);
+  if (found.object) {
+    replace(hint_of(found), effect->number, erases);
+  } else {
+    write(none_there(), {}, effect->number, erases);
+  }
 }
 
-void Flight::overwrite(Condition condition, std::optional<std::int64_t> number, bool erases) {
+void Flight::replace(const Hints::Hint& standing, std::optional<std::int64_t> number, bool erases) {
+  write({Condition::Kind::match, standing.etag}, after(standing.version, standing.before), number,
+        erases);
+}
+
+void Flight::write(Condition condition, std::vector<Version> before,
+                   std::optional<std::int64_t> number, bool erases) {
   step_ = Step::write;
   condition_ = std::move(condition);
-  item_.reset();
-  if (erases) return;
-  item_ = Item{number ? Value(*number) : write_.value, write_.version, write_.expiry};
+  if (erases) {
+    object_ = tombstone(write_.key, entropy_.version(), now_);
+  } else {
+    object_ = {.key = write_.key,
+               .item = {number ? Value(*number) : write_.value, write_.version, write_.expiry}};
+  }
+  object_.before = std::move(before);
 }
 
 void Flight::take_written(const Written& written) {
   switch (written.kind) {
     case Written::Kind::done:
-      if (step_ == Step::write && item_ && !written.etag.empty()) {
-        hints_.keep(write_.key, {item_->version, item_->expiry, written.etag});
-      } else {
-        hints_.forget(write_.key);
+      hints_.forget(write_.key);
+      if (step_ == Step::write && !object_.tombstone && !written.etag.empty()) {
+        hints_.keep(write_.key, {object_.item.version, object_.item.expiry, written.etag,
+                                 std::move(object_.before)});
       }
       return decide_committed();
     case Written::Kind::refused:
@@ -135,7 +172,13 @@ void Flight::take_written(const Written& written) {
     case Written::Kind::again: pause_ = true; return;
     case Written::Kind::failed:
       hints_.forget(write_.key);
-      return decide(std::unexpected(written.error));
+      if (written.error.code != ErrorCode::unknown || step_ != Step::write ||
+          object_.before.empty()) {
+        return decide(std::unexpected(written.error));
+      }
+      doubt_ = written.error;
+      step_ = Step::read;
+      return;
   }
 }
 
@@ -147,6 +190,7 @@ void Flight::decide_committed() {
 
 Result<CommitOutcome> Flight::answer() const {
   if (answer_) return *answer_;
+  if (doubt_) return std::unexpected(*doubt_);
   return failure(ErrorCode::unavailable, "s3: others were at it until the time was over");
 }
 

@@ -10,13 +10,19 @@
 //   check               GET
 //
 // A refusal is looked into by a GET, and decided by the version found there, not by ETags (H24). A
-// conflict (409) wrote nothing, and the same is sent again after a pause. No write is sent again
-// whose outcome is unknown: that is for whoever can read back (retrying_store.h).
+// conflict (409) wrote nothing, and the same is sent again after a pause.
+//
+// After an unknown outcome of a PUT that was to replace a version, a GET mostly tells what became
+// of it: its object stands there or is among those before, or another has replaced that version,
+// which then never comes back (object.h). So a server that answers 500 to whoever lost a race (Ceph
+// before 17) costs no certainty. What stays unknown is for whoever can send again
+// (retrying_store.h).
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "aws/group.h"
 #include "once/entropy.h"
@@ -45,7 +51,10 @@ class Flight final : public aws::Flight {
   void take_found(const Result<aws::Response>& response);
   void take_written(const Written& written);
   void weigh(const Found& found);
-  void overwrite(Condition condition, std::optional<std::int64_t> number, bool erases);
+  void replace(const Hints::Hint& standing, std::optional<std::int64_t> number, bool erases);
+  void write(Condition condition, std::vector<Version> before, std::optional<std::int64_t> number,
+             bool erases);
+  void resolve(const Found& found);
   void decide(Result<CommitOutcome> answer) { answer_.emplace(std::move(answer)); }
   void decide_committed();
 
@@ -56,13 +65,14 @@ class Flight final : public aws::Flight {
   const std::string name_;
 
   Step step_ = Step::begin;
-  Condition condition_;                 // Of what is written next.
-  std::optional<Item> item_;            // What is written; nothing for a tombstone.
+  Condition condition_;                 // Of what is written next,
+  Object object_;                       // which is this.
   std::optional<std::int64_t> number_;  // What stands afterwards, of an add or raise.
   Time now_;                            // By which what was found has expired, or not.
   bool pause_ = false;
   int refusals_ = 0;
-  std::string refused_etag_;  // If-Match with it was refused.
+  std::string refused_etag_;    // If-Match with it was refused.
+  std::optional<Error> doubt_;  // What was written may have landed, or may yet.
   std::optional<Result<CommitOutcome>> answer_;
 };
 

@@ -23,6 +23,7 @@ class Hints {
     Version version;
     Time expiry = kNever;
     std::string etag;
+    std::vector<Version> before;  // As in the object.
   };
 
   void keep(const Key& key, Hint hint);

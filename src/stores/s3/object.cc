@@ -1,5 +1,6 @@
 #include "stores/s3/object.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -13,57 +14,93 @@ constexpr std::string_view kMagic = "ONCE";
 constexpr char kItem = 'I';
 constexpr char kTombstone = 'T';
 constexpr std::size_t kLengthBytes = 4;
-constexpr std::size_t kHeadBytes = kMagic.size() + 1 + kLengthBytes;
+constexpr std::size_t kVersionBytes = 8;
 
-std::string object_of(char kind, const Key& key, const Item& item) {
-  std::string name;
-  format::encode_key(key, name);
-  std::string body(kMagic);
-  body += kind;
-  for (std::size_t i = kLengthBytes; i > 0; --i) {
-    body += static_cast<char>(name.size() >> (8 * (i - 1)));
-  }
-  body += name;
-  format::ItemView view{.version = item.version, .expiry = item.expiry};
-  if (const auto* number = std::get_if<std::int64_t>(&item.value)) {
-    view.number = *number;
-  } else {
-    view.bytes = std::get<Bytes>(item.value);
-  }
-  format::encode_item(name, view, body);
-  return body;
+void append_number(std::string& out, std::uint64_t number, std::size_t bytes) {
+  while (bytes > 0) out += static_cast<char>(number >> (8 * --bytes));
 }
 
 std::unexpected<Error> corrupt() {
   return failure(ErrorCode::corrupt, "an object of the bucket is not one of Once, or damaged");
 }
 
+// Takes an object apart from the front. Once something is missing, nothing more is there.
+class Parts {
+ public:
+  explicit Parts(std::string_view bytes) : left_(bytes) {}
+
+  std::string_view take(std::size_t length) {
+    whole_ &= length <= left_.size();
+    const std::string_view part = left_.substr(0, whole_ ? length : 0);
+    left_.remove_prefix(part.size());
+    return part;
+  }
+
+  std::uint64_t take_number(std::size_t length) {
+    std::uint64_t number = 0;
+    for (const char c : take(length)) number = number << 8U | static_cast<unsigned char>(c);
+    return number;
+  }
+
+  bool whole() const { return whole_; }
+  std::string_view rest() const { return left_; }
+
+ private:
+  std::string_view left_;
+  bool whole_ = true;
+};
+
 }  // namespace
 
-std::string item_object(const Key& key, const Item& item) { return object_of(kItem, key, item); }
-
-std::string tombstone_object(const Key& key, Version version, Time now) {
-  return object_of(kTombstone, key,
-                   {std::int64_t{now.time_since_epoch().count()}, version, kNever});
+std::vector<Version> after(Version version, const std::vector<Version>& before) {
+  std::vector<Version> versions = {version};
+  const std::size_t kept = std::min(before.size(), kMaxBefore - 1);
+  versions.insert(versions.end(), before.begin(),
+                  before.begin() + static_cast<std::ptrdiff_t>(kept));
+  return versions;
 }
 
-Result<Object> read_object(std::string_view body) {
-  if (body.size() < kHeadBytes || !body.starts_with(kMagic)) return corrupt();
-  const char kind = body[kMagic.size()];
-  if (kind != kItem && kind != kTombstone) return corrupt();
-  std::size_t length = 0;
-  for (std::size_t i = 0; i < kLengthBytes; ++i) {
-    length = length << 8U | static_cast<unsigned char>(body[kMagic.size() + 1 + i]);
+Object tombstone(Key key, Version version, Time now) {
+  const std::int64_t when = now.time_since_epoch().count();
+  return {.key = std::move(key), .item = {when, version, kNever}, .before = {}, .tombstone = true};
+}
+
+std::string object_bytes(const Object& object) {
+  std::string name;
+  format::encode_key(object.key, name);
+  std::string bytes(kMagic);
+  bytes += object.tombstone ? kTombstone : kItem;
+  append_number(bytes, name.size(), kLengthBytes);
+  bytes += name;
+  append_number(bytes, object.before.size(), 1);
+  for (const Version version : object.before) append_number(bytes, version.number, kVersionBytes);
+  format::ItemView view{.version = object.item.version, .expiry = object.item.expiry};
+  if (const auto* number = std::get_if<std::int64_t>(&object.item.value)) {
+    view.number = *number;
+  } else {
+    view.bytes = std::get<Bytes>(object.item.value);
   }
-  body.remove_prefix(kHeadBytes);
-  if (body.size() < length) return corrupt();
-  std::optional<Key> key = format::decode_key(body.substr(0, length));
-  if (!key) return corrupt();
-  const Result<format::ItemView> item =
-      format::decode_item(body.substr(0, length), body.substr(length));
-  if (!item) return std::unexpected(item.error());
-  if (kind == kTombstone && !item->number) return corrupt();
-  return Object{std::move(*key), format::to_item(*item), kind == kTombstone};
+  std::string item;
+  format::encode_item(bytes, view, item);
+  return bytes.append(item);
+}
+
+Result<Object> read_object(std::string_view bytes) {
+  Parts parts(bytes);
+  const bool ours = parts.take(kMagic.size()) == kMagic;
+  const std::string_view kind = parts.take(1);
+  const std::string_view name = parts.take(parts.take_number(kLengthBytes));
+  std::vector<Version> before(parts.take_number(1));
+  for (Version& version : before) version.number = parts.take_number(kVersionBytes);
+  if (!ours || !parts.whole() || (kind[0] != kItem && kind[0] != kTombstone)) return corrupt();
+  std::optional<Key> key = format::decode_key(name);
+  if (!key || before.size() > kMaxBefore) return corrupt();
+  const std::string_view head = bytes.substr(0, bytes.size() - parts.rest().size());
+  const Result<format::ItemView> item = format::decode_item(head, parts.rest());
+  if (!item) return corrupt();
+  const bool is_tombstone = kind[0] == kTombstone;
+  if (is_tombstone && !item->number) return corrupt();
+  return Object{std::move(*key), format::to_item(*item), std::move(before), is_tombstone};
 }
 
 }  // namespace once::s3

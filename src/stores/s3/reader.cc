@@ -105,7 +105,8 @@ class Scan {
       return {};
     }
     bytes_ += size_of(item.value);
-    reading_.hints.keep(found.object->key, {item.version, item.expiry, std::move(found.etag)});
+    reading_.hints.keep(found.object->key, {item.version, item.expiry, std::move(found.etag),
+                                            std::move(found.object->before)});
     page_.entries.push_back({sort, std::move(item)});
     if (page_.entries.size() == request_.limit) page_.more = ended_ = true;
     return {};
@@ -173,7 +174,8 @@ Result<std::vector<std::optional<Item>>> read_items(const Reading& reading,
     }
     if (!lives(*one.object, reading.now)) continue;
     Item& item = one.object->item;
-    reading.hints.keep(keys[i], {item.version, item.expiry, std::move(one.etag)});
+    reading.hints.keep(
+        keys[i], {item.version, item.expiry, std::move(one.etag), std::move(one.object->before)});
     items[i] = std::move(item);
   }
   return items;

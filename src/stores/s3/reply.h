@@ -17,8 +17,8 @@ struct Written {
     done,     // `etag` is the object's now, after a PUT.
     refused,  // Nothing was written: the condition does not hold (412), or there is nothing to
               // match (404).
-    again,   // Nothing was written: others were at it (409).
-    failed,  // `error` says whether anything was written.
+    again,    // Nothing was written: others were at it (409).
+    failed,   // `error` says whether anything was written.
   };
   Kind kind = Kind::failed;
   std::string etag;
