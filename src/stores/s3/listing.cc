@@ -1,5 +1,7 @@
 #include "stores/s3/listing.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <memory>
 #include <optional>
@@ -28,6 +30,21 @@ int digit_of(char c) {
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   return -1;
+}
+
+// Some servers leave characters to XML that others write as %XX.
+std::string xml_decoded(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, char>, 5> kEntities = {
+      {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}}};
+  std::string plain;
+  while (!text.empty()) {
+    const auto entity = std::ranges::find_if(
+        kEntities, [&](const auto& known) { return text.starts_with(known.first); });
+    const bool found = entity != kEntities.end();
+    plain += found ? entity->second : text.front();
+    text.remove_prefix(found ? entity->first.size() : 1);
+  }
+  return plain;
 }
 
 // Amazon writes a space as a plus sign, others as %20.
@@ -64,7 +81,7 @@ Result<NamePage> read_names(std::string_view xml, std::string_view store_prefix)
   while (std::optional<std::string_view> contents = take(rest, "Contents")) {
     std::string_view fields = *contents;
     const std::optional<std::string_view> key = take(fields, "Key");
-    std::optional<std::string> name = key ? url_decoded(*key) : std::nullopt;
+    std::optional<std::string> name = key ? url_decoded(xml_decoded(*key)) : std::nullopt;
     if (!name || !name->starts_with(store_prefix)) return no_list();
     fields = *contents;
     const std::string_view size = take(fields, "Size").value_or("");

@@ -1,8 +1,8 @@
 // Keys as names of objects, which S3 lists in the order of their bytes, and only upwards.
 //
-//   i/HOME/!s/SORT           for a partition without a part
-//   i/HOME/!p/PART/!s/SORT
-//   h/SHA256/!s/SORT         where the name of the partition would be longer than kMaxPlainBytes
+//   !i/HOME/!s/SORT          for a partition without a part
+//   !i/HOME/!p/PART/!s/SORT
+//   !h/SHA256/!s/SORT        where the name of the partition would be longer than kMaxPlainBytes
 //
 // SORT is 2^63-1 minus the sort in 16 hexadecimal digits, so the newest of a partition comes first
 // (H28). Of a home or part the letters, digits, '-', '_', '.' and '/' stay as they are, so that
@@ -24,8 +24,8 @@ namespace once::s3 {
 // S3 takes 1,024 bytes for a name; the rest is for the store's prefix and the sort.
 inline constexpr std::size_t kMaxPlainBytes = 600;
 
-inline constexpr std::string_view kPlainTree = "i/";
-inline constexpr std::string_view kHashedTree = "h/";
+inline constexpr std::string_view kPlainTree = "!i/";
+inline constexpr std::string_view kHashedTree = "!h/";
 
 // What the names of a partition's items begin with, and those of no others.
 std::string partition_name(const Partition& partition);

@@ -43,7 +43,8 @@ bool is_bucket(std::string_view name) {
          name.front() != '.' && name.find("..") == std::string_view::npos;
 }
 
-// Servers make other paths of "//", "." and "..".
+// Servers make other paths of "//", "." and "..", and what begins with '!' is a store's own: no
+// store is to lie within the names of another.
 bool is_prefix(std::string_view prefix) {
   const auto control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; };
   if (prefix.size() > s3::kMaxPrefixBytes || std::ranges::any_of(prefix, control)) return false;
@@ -51,7 +52,9 @@ bool is_prefix(std::string_view prefix) {
   while (!rest.empty()) {
     const std::size_t slash = rest.find('/');
     const std::string_view segment = rest.substr(0, slash);
-    if (segment.empty() || segment == "." || segment == "..") return false;
+    if (segment.empty() || segment == "." || segment == ".." || segment.starts_with('!')) {
+      return false;
+    }
     rest.remove_prefix(slash == std::string_view::npos ? rest.size() : slash + 1);
   }
   return true;
@@ -66,8 +69,8 @@ Result<void> check_options(const S3Options& options) {
   }
   if (!is_prefix(options.prefix)) {
     return failure(ErrorCode::invalid,
-                   "s3: a prefix has at most 256 bytes, no control characters, and neither an "
-                   "empty part nor \".\" nor \"..\" between its slashes");
+                   "s3: a prefix has at most 256 bytes, no control characters, and between "
+                   "its slashes nothing that is empty, \".\", \"..\" or begins with '!'");
   }
   if (options.timeout < kLeast || options.timeout > kAttemptLife) {
     return failure(ErrorCode::invalid, "s3: a timeout has 1 to 60 seconds");

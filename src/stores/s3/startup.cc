@@ -10,7 +10,7 @@ namespace once::s3 {
 namespace {
 
 constexpr std::uint32_t kFormat = 1;
-constexpr std::string_view kFormatName = "once-format";
+constexpr std::string_view kFormatName = "!format";
 
 using Checked = Result<void>;
 
@@ -33,9 +33,7 @@ Error explained(Error error, const Bucket& bucket) {
 class Trial {
  public:
   Trial(Bucket& bucket, Entropy& entropy, aws::Deadline deadline)
-      : bucket_(bucket),
-        deadline_(deadline),
-        name_("once-trial-" + std::to_string(entropy.random())) {}
+      : bucket_(bucket), deadline_(deadline), name_("!trial-" + std::to_string(entropy.random())) {}
   ~Trial() { (void)bucket_.send(bucket_.remove(name_, {}), deadline_); }
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
