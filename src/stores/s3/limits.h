@@ -11,8 +11,7 @@ inline constexpr Duration kClockError = std::chrono::seconds(2);
 
 inline constexpr Limits kLimits = {
     .writes_per_commit = 1,
-    .commits_per_group = 1'000,  // Each of them, and each key, is a request of its own.
-    .keys_per_get = 1'000,
+    .keys_per_get = 1'000,  // Each is a request of its own.
     .value_bytes = 16U << 20,
     .partition_bytes = 4'096,
     .clock_error = kClockError,

@@ -1,6 +1,7 @@
 #include "stores/s3/reader.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -186,19 +187,47 @@ Result<ScanPage> read_scan(const Reading& reading, const ScanRequest& request, a
   return Scan(reading, request).run(pauses);
 }
 
-// First the plain names, then the hashed ones; a cursor is the name that was read last.
+namespace {
+
+// The names of a page of a listing, and the cursor after it: the name that was read last. First
+// come the plain names, then the hashed ones.
+struct Leaf {
+  std::vector<Listed> names;
+  std::string cursor;
+};
+
+Result<Leaf> read_leaf(const Reading& reading, const ListRequest& request) {
+  Leaf leaf;
+  std::string after = request.cursor;
+  for (bool hashed = after.starts_with(kHashedTree);; hashed = true) {
+    const std::string tree =
+        hashed ? std::string(kHashedTree) : home_prefix_name(request.home_prefix);
+    const std::size_t left = request.limit - leaf.names.size();
+    Result<NamePage> names = list_names(reading.bucket, tree, after, left, reading.deadline);
+    if (!names) return std::unexpected(std::move(names.error()));
+    std::ranges::move(names->names, std::back_inserter(leaf.names));
+    if (names->more && !leaf.names.empty()) {
+      leaf.cursor = leaf.names.back().name;
+      return leaf;
+    }
+    if (hashed) return leaf;
+    after = kHashedTree;
+    if (leaf.names.size() < request.limit) continue;
+    leaf.cursor = kHashedTree;
+    return leaf;
+  }
+}
+
+}  // namespace
+
 Result<ListPage> read_list(const Reading& reading, const ListRequest& request, aws::Pauses pauses) {
   if (!request.cursor.empty() && !is_name(request.cursor)) {
     return failure(ErrorCode::invalid, "not a cursor of this store");
   }
-  const bool hashed = request.cursor.starts_with(kHashedTree);
-  const std::string tree =
-      hashed ? std::string(kHashedTree) : home_prefix_name(request.home_prefix);
-  const Result<NamePage> names =
-      list_names(reading.bucket, tree, request.cursor, request.limit, reading.deadline);
-  if (!names) return std::unexpected(names.error());
-  ListPage page;
-  for (std::span<const Listed> listed = names->names; !listed.empty();) {
+  const Result<Leaf> leaf = read_leaf(reading, request);
+  if (!leaf) return std::unexpected(leaf.error());
+  ListPage page{.items = {}, .cursor = leaf->cursor};
+  for (std::span<const Listed> listed = leaf->names; !listed.empty();) {
     const std::size_t count = fitting(listed, 4U << 20);
     const std::vector<std::string> some = names_of(listed.first(count));
     Result<std::vector<Found>> found = read_objects(reading, some, pauses);
@@ -210,11 +239,6 @@ Result<ListPage> read_list(const Reading& reading, const ListRequest& request, a
       page.items.push_back({std::move(object.key), std::move(object.item)});
     }
     listed = listed.subspan(count);
-  }
-  if (names->more && !names->names.empty()) {
-    page.cursor = names->names.back().name;
-  } else if (!hashed) {
-    page.cursor = kHashedTree;
   }
   return page;
 }
