@@ -12,6 +12,12 @@
 //                    port and database may be left out; the options are timeout (in seconds, 10)
 //                    and connections (64). rediss:// is the same over TLS, with ca (a file of
 //                    certificates to trust)
+//   s3://bucket/prefix?region=eu-west-1
+//                    a prefix of a bucket of Amazon S3, shared by any number of processes, one
+//                    write a commit; the options are region, endpoint (of something else that
+//                    speaks like it), style (path or host: where requests name the bucket), etag
+//                    (bare for servers that want one without quotation marks), timeout (in seconds,
+//                    10) and connections (64)
 //   http://host:7600 no store, but a running server that has one: open() only
 //
 // `rocksdb:/dir?durability=relaxed` syncs once a second instead of before every answer.

@@ -13,7 +13,8 @@ constexpr std::string_view kCommon = R"(
 
 Every command takes:
   --store STORE           a directory, a store's address (memory:, rocksdb:/dir,
-                          dynamodb://table?region=R, or redis://host:port/0), or a running server
+                          dynamodb://table?region=R, redis://host:port/0, or
+                          s3://bucket/prefix?region=R), or a running server
                           (http://host:7600); a directory where a server runs is that server
   --namespace NAME        keeps its keys apart from those of other namespaces
   --token TOKEN           for a server that asks for one

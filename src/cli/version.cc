@@ -22,6 +22,9 @@ constexpr std::array kStores = {
 #ifdef ONCE_HAS_REDIS
     BuiltIn{"redis", "a Redis server or cluster, shared by any number of processes"},
 #endif
+#ifdef ONCE_HAS_S3
+    BuiltIn{"s3", "a bucket of Amazon S3 or what speaks like it, one write a commit"},
+#endif
 };
 
 // None of the texts holds a character that JSON escapes.

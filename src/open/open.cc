@@ -12,6 +12,9 @@
 #ifdef ONCE_HAS_REDIS
 #include "open/redis.h"
 #endif
+#ifdef ONCE_HAS_S3
+#include "open/s3.h"
+#endif
 #ifdef ONCE_HAS_ROCKSDB
 #include "once/rocksdb_store.h"
 #endif
@@ -76,6 +79,16 @@ Opened open_server([[maybe_unused]] const Address& address) {
 #endif
 }
 
+Opened open_bucket([[maybe_unused]] const Address& address) {
+#ifdef ONCE_HAS_S3
+  const Result<S3Options> options = s3_options(address);
+  if (!options) return std::unexpected(options.error());
+  return open_s3(*options);
+#else
+  return failure(ErrorCode::unsupported, "this build has no store on S3");
+#endif
+}
+
 std::unexpected<Error> needs_nothing() {
   return failure(ErrorCode::unsupported, "only dynamodb:// has a table; other stores need none");
 }
@@ -97,9 +110,10 @@ Result<std::unique_ptr<Store>> open_store(std::string_view text, const OpenOptio
   }
   if (address.scheme == "dynamodb") return open_table(address);
   if (address.scheme == "redis" || address.scheme == "rediss") return open_server(address);
+  if (address.scheme == "s3") return open_bucket(address);
   return failure(ErrorCode::unsupported,
                  "no store \"" + address.scheme +
-                     ":\"; there are memory:, rocksdb:, dynamodb: and redis:, or a directory");
+                     ":\"; there are memory:, rocksdb:, dynamodb:, redis: and s3:, or a directory");
 }
 
 Result<void> create_table([[maybe_unused]] std::string_view text) {

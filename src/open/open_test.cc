@@ -21,8 +21,8 @@ TEST(Open, MemoryIsAnAddress) {
 
 TEST(Open, WhatIsNoStoreIsSaidSo) {
   EXPECT_EQ(complaint("telepathy:there"),
-            "unsupported: no store \"telepathy:\"; there are memory:, rocksdb:, dynamodb: and "
-            "redis:, or a directory");
+            "unsupported: no store \"telepathy:\"; there are memory:, rocksdb:, dynamodb:, "
+            "redis: and s3:, or a directory");
   EXPECT_EQ(complaint(""), "invalid: a store's address is empty");
   EXPECT_EQ(complaint("memory:here"), "invalid: memory: takes neither a place nor options");
 }
@@ -107,6 +107,41 @@ TEST(Open, AnAddressOfRedisIsCheckedBeforeAnythingIsSent) {
 TEST(Open, AServerThatIsNotThereIsUnavailableAndNoPasswordIsTold) {
   const std::string said = complaint("redis://:s3cret@127.0.0.1:1/0?timeout=1");
   EXPECT_EQ(said, "unavailable: redis: nobody answers at 127.0.0.1:1");
+}
+#endif
+
+#ifdef ONCE_HAS_S3
+TEST(Open, AnAddressOfS3IsCheckedBeforeAnythingIsSent) {
+  const std::string form =
+      "invalid: an address of S3 is s3://BUCKET/PREFIX?region=REGION, with a % in the prefix as "
+      "%25 and a ? as %3F";
+  for (const char* const bad : {"s3:", "s3://", "s3:jobs", "s3:///prefix", "s3://jobs/a%zz"}) {
+    EXPECT_EQ(complaint(bad), form) << bad;
+  }
+  const std::string options =
+      "invalid: s3 has the options region, endpoint, style (path or host), etag (quoted or bare), "
+      "timeout (in seconds) and connections (1 to 1000), not ";
+  for (const char* const bad :
+       {"colour=red", "style=odd", "etag=weak", "timeout=0", "connections=1001"}) {
+    EXPECT_EQ(complaint(std::string("s3://jobs?").append(bad)),
+              options + "\"" + std::string(bad) + "\"");
+  }
+  EXPECT_EQ(complaint("s3://jobs?timeout=61&region=r"),
+            "invalid: s3: a timeout has 1 to 60 seconds");
+  for (const char* const bad : {"s3://a", "s3://b%20d", "s3://b..d", "s3://a@b"}) {
+    EXPECT_TRUE(complaint(bad).starts_with("invalid: s3: a bucket's name has 3 to 63 of")) << bad;
+  }
+  for (const char* const bad :
+       {"s3://jobs//", "s3://jobs/a/../b", "s3://jobs/.", "s3://jobs/%0a", "s3://jobs/a/!i"}) {
+    EXPECT_TRUE(complaint(bad).starts_with("invalid: s3: a prefix has at most 256 bytes")) << bad;
+  }
+  EXPECT_EQ(complaint("s3://jobs?region=r&endpoint=ftp://here"),
+            "invalid: an endpoint is http or https://host[:port], not 'ftp://here'");
+}
+
+TEST(Open, AnS3ThatIsNotThereIsUnavailable) {
+  EXPECT_TRUE(complaint("s3://jobs/p?timeout=1&endpoint=http://127.0.0.1:1")
+                  .starts_with("unavailable: s3: "));
 }
 #endif
 

@@ -84,7 +84,10 @@ Result<Stored> stored(const Entry& entry) {
   return Stored{entry.sort, entry.item.version, std::move(*record)};
 }
 
-Plan<std::vector<Stored>> records(Stream stream, Range range) {
+namespace {
+
+// One page of a scan.
+Plan<std::vector<Stored>> scanned(Stream stream, Range range) {
   const ScanRequest request{.partition = batches(stream),
                             .first = range.first,
                             .last = range.last,
@@ -101,14 +104,82 @@ Plan<std::vector<Stored>> records(Stream stream, Range range) {
   co_return std::move(found);
 }
 
+// The lowest of a range where the store scans downwards only: all of it is walked.
+Plan<std::vector<Stored>> lowest(Stream stream, Range range) {
+  Range page{
+      .first = range.first, .last = range.last, .direction = Direction::descending, .limit = kPage};
+  std::vector<Stored> found;
+  for (int pages = 0; pages < kMaxPages && page.last >= page.first; ++pages) {
+    std::vector<Stored> next = co_await scanned(stream, page);
+    if (next.empty()) break;
+    page.last = next.back().first - 1;
+    std::ranges::move(next, std::back_inserter(found));
+    if (found.size() > range.limit) {
+      const auto kept = static_cast<std::ptrdiff_t>(range.limit);
+      found.erase(found.begin(), found.end() - kept);
+    }
+  }
+  std::ranges::reverse(found);
+  co_return std::move(found);
+}
+
+// Reads ahead where the next records would begin if they were as long as the last, and more of them
+// the longer that was right.
+Plan<std::vector<Stored>> followed(Stream stream, Range range) {
+  constexpr std::size_t kFarthest = 16;
+  constexpr std::size_t kBytes = 4U << 20;  // As a page of a scan.
+  const Partition partition = batches(stream);
+  std::vector<Stored> found;
+  std::size_t bytes = 0;
+  std::int64_t at = range.first;
+  std::int64_t stride = 1;
+  for (std::size_t ahead = 1; found.size() < range.limit && at <= range.last && bytes < kBytes;) {
+    std::vector<Key> keys;
+    for (std::size_t i = 0; i < std::min(ahead, range.limit - found.size()); ++i) {
+      keys.push_back({partition, at + static_cast<std::int64_t>(i) * stride});
+    }
+    const std::span<const Key> wanted = keys;
+    const std::vector<std::optional<Item>> items = co_await get(wanted);
+    std::size_t hits = 0;
+    while (hits < items.size() && items[hits] && keys[hits].sort == at && at <= range.last) {
+      Result<Stored> record = stored({at, *items[hits]});
+      if (!record) co_return std::unexpected(std::move(record.error()));
+      if (const auto* value = std::get_if<Bytes>(&items[hits]->value)) bytes += value->size();
+      stride = record->record.count;
+      at = record->end();
+      found.push_back(std::move(*record));
+      ++hits;
+    }
+    if (hits == 0) break;
+    ahead = hits < keys.size() ? 1 : std::min(kFarthest, 2 * ahead);
+  }
+  co_return std::move(found);
+}
+
+}  // namespace
+
+Plan<std::vector<Stored>> records(Stream stream, Range range) {
+  const Limits* limits = co_await store_limits();
+  if (range.direction == Direction::ascending && !limits->scans_ascending) {
+    co_return co_await lowest(stream, range);
+  }
+  co_return co_await scanned(stream, range);
+}
+
+Plan<std::vector<Stored>> following(Stream stream, Range range) {
+  const Limits* limits = co_await store_limits();
+  if (limits->scans_ascending) co_return co_await scanned(stream, range);
+  co_return co_await followed(stream, range);
+}
+
 Plan<std::vector<Stored>> records_from(Stream stream, std::int64_t at, std::size_t limit) {
   const Range before{.last = at, .direction = Direction::descending, .limit = 1};
   std::vector<Stored> found = co_await records(stream, before);
   if (limit <= found.size()) co_return std::move(found);
   const std::int64_t rest = found.empty() ? at : std::max(at + 1, found.front().end());
   const Range after{.first = rest, .limit = limit - found.size()};
-  std::vector<Stored> following = co_await records(stream, after);
-  std::ranges::move(following, std::back_inserter(found));
+  std::vector<Stored> more = co_await following(stream, after);
+  std::ranges::move(more, std::back_inserter(found));
   co_return std::move(found);
 }
 

@@ -34,6 +34,10 @@ struct Range {
 };
 Plan<std::vector<Stored>> records(Stream stream, Range range);
 
+// The same upwards from `range.first`, where a record begins or the log ends, as far as each record
+// begins where the one before it ends. By reads of keys where the store scans downwards only.
+Plan<std::vector<Stored>> following(Stream stream, Range range);
+
 // The record that takes `at`, or the last one below it, and up to `limit` in all that follow.
 Plan<std::vector<Stored>> records_from(Stream stream, std::int64_t at, std::size_t limit);
 

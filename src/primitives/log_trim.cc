@@ -22,7 +22,7 @@ Write trimmed(const Stream& stream, const Stored& batch) {
 Plan<std::int64_t> drop_events(Stream stream, std::int64_t oldest, Time appended_before) {
   const std::int64_t tidied = co_await mark_of(stream, Mark::tidied);
   const Range range{.first = tidied, .last = oldest, .limit = kPage};
-  const std::vector<Stored> found = co_await records(stream, range);
+  const std::vector<Stored> found = co_await following(stream, range);
   std::int64_t at = tidied;
   for (const Stored& next : found) {
     if (next.end() > oldest || next.record.appended >= appended_before) break;

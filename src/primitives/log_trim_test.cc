@@ -1,5 +1,6 @@
 #include "primitives/log_fixture.h"
 #include "testing/code_of.h"
+#include "testing/limited_store.h"
 
 namespace once {
 namespace {
@@ -147,6 +148,61 @@ TEST_F(LogTrim, AppendersAloneFreeTheRoomOfWhatExpired) {
   std::size_t whole = 0;
   for (const logs::Stored& record : records()) whole += record.record.state == State::batch;
   EXPECT_LT(whole, 1'000U);
+}
+
+// Where the store scans downwards only, as S3 does: what follows is read by its keys.
+class LogDownwards : public LogFixture {
+ protected:
+  static Limits downwards(Limits limits) {
+    limits.scans_ascending = false;
+    limits.writes_per_commit = 1;
+    return limits;
+  }
+
+  std::string read(const LogRead& request = {}) {
+    std::string all;
+    const Result<LogPage> page = below_.read("s", request);
+    if (!page) return page.error().message;
+    for (const LogEntry& event : page->events) all += std::to_string(event.index) + event.data;
+    return all;
+  }
+
+  testing::LimitedStore store_{*faulty_, downwards(faulty_->limits())};
+  Log below_{store_, "default", LogStrategy::conditional, clock_, entropy_};
+};
+
+TEST_F(LogDownwards, ReadsForwardFromAnyIndexOverBatchesOfAnyLength) {
+  std::string all;
+  for (int i = 0, index = 1; i < 60; ++i) {
+    std::vector<LogEvent> batch;
+    for (int of = 0; of < (i < 30 ? 1 : 1 + i % 4); ++of, ++index) {
+      batch.push_back({"e", std::nullopt});
+      all += std::to_string(index) + "e";
+    }
+    ASSERT_TRUE(below_.append("s", batch).has_value());
+  }
+  EXPECT_EQ(read({.limit = 1'000}), all);
+  EXPECT_EQ(read({.from = 2, .limit = 1'000}), all.substr(2));
+  EXPECT_EQ(read({.from = 32, .limit = 3}), "32e33e34e");
+  EXPECT_EQ(read({.from = 1'000}), "");
+  EXPECT_EQ(read({.from = 3, .limit = 9, .order = Direction::descending}), "3e2e1e");
+}
+
+TEST_F(LogDownwards, TrimsAndFreesTheLowestFirst) {
+  for (const char* const data : {"a", "b", "c", "d"}) append({data});
+  EXPECT_EQ(below_.trim("s", 4)->oldest, 4);
+  EXPECT_EQ(read(), "4d");
+  clock_.advance(kAttemptLife + 1ms);
+  below_.trim("s", 4);
+  ASSERT_EQ(records().size(), 4U);
+  EXPECT_EQ(records()[2].record.state, State::trimmed);
+  EXPECT_EQ(records()[3].record.state, State::batch);
+  clock_.advance(kBatchMemory + 1h);
+  below_.trim("s", 4);
+  ASSERT_FALSE(records().empty());
+  EXPECT_LT(records().size(), 4U);
+  EXPECT_EQ(read(), "4d");
+  EXPECT_EQ(append({"e"}).first, 5);
 }
 
 }  // namespace

@@ -7,6 +7,9 @@
 #ifdef ONCE_ON_DYNAMODB
 #include "testing/servers/dynamodb_environment.h"
 #include "testing/servers/dynamodb_tables.h"
+#elif defined(ONCE_ON_S3)
+#include "testing/servers/s3_buckets.h"
+#include "testing/servers/s3_environment.h"
 #elif defined(ONCE_ON_REDIS)
 #include "testing/servers/redis_environment.h"
 #include "testing/servers/redis_server.h"
@@ -22,6 +25,14 @@ class ServedStore {
 
  private:
   const DynamoDbTable table_;
+};
+#elif defined(ONCE_ON_S3)
+class ServedStore {
+ public:
+  std::string address() const { return place_.address(); }
+
+ private:
+  const S3Place place_;
 };
 #elif defined(ONCE_ON_REDIS)
 class ServedStore {

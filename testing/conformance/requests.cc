@@ -56,7 +56,10 @@ TEST_P(StoreConformance, AKeyWithoutAHomeIsInvalid) {
   const Key homeless{{"", "part"}, 0};
   expect_refused(*this, ErrorCode::invalid, {fresh(put(homeless, Bytes("v"), anything()))});
   EXPECT_TRUE(failed_as(ErrorCode::invalid, store().get(homeless)));
-  EXPECT_TRUE(failed_as(ErrorCode::invalid, store().scan({.partition = homeless.partition})));
+  for (const Direction direction : directions(limits())) {
+    EXPECT_TRUE(failed_as(ErrorCode::invalid,
+                          store().scan({.partition = homeless.partition, .direction = direction})));
+  }
 }
 
 TEST_P(StoreConformance, AKeyTooLongIsRefusedAndNothingWritten) {

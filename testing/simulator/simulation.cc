@@ -74,6 +74,7 @@ Simulation::Simulation(SimulationOptions options)
       limits_(store_->limits()) {
   if (options_.admit_skew) limits_.clock_error = 2 * options_.max_skew;
   if (options_.writes_per_commit > 0) limits_.writes_per_commit = options_.writes_per_commit;
+  if (options_.writes_per_commit == 1) limits_.scans_ascending = false;
 }
 
 Simulation::~Simulation() = default;
@@ -158,6 +159,10 @@ void Simulation::perform(Client& client) {
       answers.push_back(commit(client, writes));
     }
     (*each)->answer = std::move(answers);
+  } else if (auto* const* scan = std::get_if<detail::ScanStep*>(&step);
+             scan != nullptr && !limits_.scans_ascending &&
+             (*scan)->request->direction == Direction::ascending) {
+    detail::fail_step(step, {ErrorCode::unsupported, "simulated: no scan in that direction"});
   } else {
     detail::perform(step, *store_, client_entropy_);
   }

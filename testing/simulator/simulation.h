@@ -39,6 +39,7 @@ struct SimulationOptions {
   Duration restart_after = std::chrono::seconds(1);  // At most, from a crash to the next start.
   std::size_t max_steps = 100'000;
   std::size_t writes_per_commit = 0;  // As few as the store is to allow; 0 leaves it its own limit.
+                                      // With 1 it scans downwards only, as such stores do.
 };
 
 class Simulation {

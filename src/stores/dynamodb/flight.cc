@@ -98,7 +98,7 @@ void Flight::build(Time now) {
   request_ = request_of("TransactWriteItems", body);
 }
 
-void Flight::take(const Result<aws::Response>& response) {
+void Flight::take(Result<aws::Response> response) {
   Reply reply = read_reply(response);
   switch (reply.kind) {
     case Reply::Kind::done: return take_done(reply.body);

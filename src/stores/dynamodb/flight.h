@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "aws/group.h"
 #include "once/entropy.h"
 #include "once/write.h"
 #include "stores/dynamodb/operation.h"
@@ -17,23 +18,20 @@
 
 namespace once::dynamodb {
 
-class Flight {
+class Flight final : public aws::Flight {
  public:
   // All must outlive it.
   Flight(const std::string& table, Transaction writes, Entropy& entropy);
 
-  bool decided() const { return answer_.has_value(); }
+  bool decided() const override { return answer_.has_value(); }
 
-  // Only undecided ones. `now` decides what has expired, unless the request is a repeat.
-  aws::Request next(Time now);
+  aws::Request next(Time now) override;
 
-  void take(const Result<aws::Response>& response);
+  void take(Result<aws::Response> response) override;
 
-  // Whether a while should pass before next(): somebody else is at it.
-  bool wants_pause() const { return pause_; }
+  bool wants_pause() const override { return pause_; }
 
-  // As it stands if no more is sent.
-  Result<CommitOutcome> answer() const;
+  Result<CommitOutcome> answer() const override;
 
  private:
   void build(Time now);

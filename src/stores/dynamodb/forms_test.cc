@@ -1,8 +1,8 @@
 // What needs no wire: names, attributes, and the order within a group.
 #include <gtest/gtest.h>
 
+#include "aws/group.h"
 #include "stores/dynamodb/attributes.h"
-#include "stores/dynamodb/group.h"
 #include "stores/dynamodb/names.h"
 
 namespace once::dynamodb {
@@ -78,7 +78,7 @@ TEST(DynamoDbGroup, H26_OnlyWhatSharesAKeyWaits) {
       {write("a")}, {write("b")}, {write("a"), write("c")},
       {write("c")}, {write("d")}, {write("b"), write("c")}};
   const std::vector<Transaction> transactions(group.begin(), group.end());
-  EXPECT_EQ(waves_of(transactions), (std::vector<std::size_t>{0, 0, 1, 2, 0, 3}));
+  EXPECT_EQ(aws::waves_of(transactions), (std::vector<std::size_t>{0, 0, 1, 2, 0, 3}));
 }
 
 }  // namespace

@@ -156,7 +156,7 @@ std::optional<Json> start_of(const std::string& cursor) {
 }  // namespace
 
 Result<std::vector<std::optional<Item>>> read_items(const Reading& reading,
-                                                    std::span<const Key> keys, Pauses pauses) {
+                                                    std::span<const Key> keys, aws::Pauses pauses) {
   std::vector<std::optional<Item>> items;
   if (keys.size() == 1) {
     Result<std::optional<Item>> item = read_one(reading, keys[0]);

@@ -3,8 +3,8 @@
 
 #include <span>
 
+#include "aws/pause.h"
 #include "once/store.h"
-#include "stores/dynamodb/pause.h"
 #include "stores/dynamodb/transport.h"
 
 namespace once::dynamodb {
@@ -21,7 +21,7 @@ struct Reading {
 
 // What DynamoDB leaves unprocessed is asked for again after a pause.
 Result<std::vector<std::optional<Item>>> read_items(const Reading& reading,
-                                                    std::span<const Key> keys, Pauses pauses);
+                                                    std::span<const Key> keys, aws::Pauses pauses);
 Result<ScanPage> read_scan(const Reading& reading, const ScanRequest& request);
 Result<ListPage> read_list(const Reading& reading, const ListRequest& request);
 

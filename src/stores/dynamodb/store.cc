@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "stores/dynamodb/group.h"
+#include "stores/dynamodb/flight.h"
 #include "stores/dynamodb/names.h"
 #include "stores/dynamodb/operation.h"
 #include "stores/dynamodb/reader.h"
@@ -52,7 +52,8 @@ Result<Swept> TableStore::sweep(std::size_t /*limit*/) { return Swept{.finished 
 
 Result<std::vector<std::optional<Item>>> TableStore::do_get(std::span<const Key> keys) {
   const aws::Deadline until = deadline();
-  return read_items({table_, *transport_, now(), until}, keys, Pauses(clock_, entropy_, until));
+  return read_items({table_, *transport_, now(), until}, keys,
+                    aws::Pauses(clock_, entropy_, until));
 }
 
 Result<ScanPage> TableStore::do_scan(const ScanRequest& request) {
@@ -70,8 +71,12 @@ Result<CommitOutcome> TableStore::do_commit(Transaction transaction) {
 std::vector<Result<CommitOutcome>> TableStore::do_commit_each(
     std::span<const Transaction> transactions) {
   const aws::Deadline until = deadline();
-  return commit_group({table_, *transport_, entropy_, [this] { return now(); }}, transactions,
-                      Pauses(clock_, entropy_, until), until);
+  const aws::Route route{
+      .begin =
+          [this](Transaction writes) { return std::make_unique<Flight>(table_, writes, entropy_); },
+      .send = [this](auto requests, auto end) { return transport_->send(requests, end); },
+      .now = [this] { return now(); }};
+  return aws::commit_group(route, transactions, aws::Pauses(clock_, entropy_, until), until);
 }
 
 }  // namespace once::dynamodb

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "once/dynamodb_store.h"
-#include "stores/dynamodb/pause.h"
 #include "stores/dynamodb/transport.h"
 
 namespace once::dynamodb {

@@ -1,12 +1,10 @@
-#include "stores/dynamodb/group.h"
+#include "aws/group.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "stores/dynamodb/flight.h"
-
-namespace once::dynamodb {
+namespace once::aws {
 namespace {
 
 using Answers = std::vector<Result<CommitOutcome>>;
@@ -26,35 +24,36 @@ constexpr std::size_t kPiece = 256;
 // When a call ends, and from when on no further piece is begun: what is under way at the end is
 // unknown.
 struct Span {
-  aws::Deadline last_piece;
-  aws::Deadline end;
+  Deadline last_piece;
+  Deadline end;
 };
 
 // Sends each its next request. False if there was no time for all.
 bool send_each(const Route& route, std::span<Flight* const> flights, const Span& span) {
   const Time now = route.now();
-  for (aws::Deadline last = span.end; !flights.empty(); last = span.last_piece) {
+  for (Deadline last = span.end; !flights.empty(); last = span.last_piece) {
     if (std::chrono::steady_clock::now() >= last) return false;
     const auto piece = flights.first(std::min(kPiece, flights.size()));
-    std::vector<aws::Request> requests;
+    std::vector<Request> requests;
     requests.reserve(piece.size());
     for (Flight* flight : piece) requests.push_back(flight->next(now));
-    const Responses responses = route.transport.send(requests, span.end);
-    for (std::size_t i = 0; i < piece.size(); ++i) piece[i]->take(responses[i]);
+    std::vector<Result<Response>> responses = route.send(requests, span.end);
+    for (std::size_t i = 0; i < piece.size(); ++i) piece[i]->take(std::move(responses[i]));
     flights = flights.subspan(piece.size());
   }
   return true;
 }
 
 // All of them until each is decided, or there is no time left.
-void fly(const Route& route, std::vector<Flight>& flights, Pauses& pauses, const Span& span) {
+void fly(const Route& route, std::span<const std::unique_ptr<Flight>> flights, Pauses& pauses,
+         const Span& span) {
   for (;;) {
     std::vector<Flight*> under_way;
     bool wants_pause = false;
-    for (Flight& flight : flights) {
-      if (flight.decided()) continue;
-      wants_pause |= flight.wants_pause();
-      under_way.push_back(&flight);
+    for (const std::unique_ptr<Flight>& flight : flights) {
+      if (flight->decided()) continue;
+      wants_pause |= flight->wants_pause();
+      under_way.push_back(flight.get());
     }
     if (under_way.empty() || (wants_pause && !pauses.pause())) return;
     if (!send_each(route, under_way, span)) return;
@@ -77,7 +76,7 @@ std::vector<std::size_t> waves_of(std::span<const Transaction> transactions) {
 }
 
 Answers commit_group(const Route& route, std::span<const Transaction> transactions, Pauses pauses,
-                     aws::Deadline deadline) {
+                     Deadline deadline) {
   Answers answers(transactions.size(), failure(ErrorCode::unavailable, "an earlier one is open"));
   const auto begun = std::chrono::steady_clock::now();
   const Span span{begun + (deadline - begun) / 2, deadline};
@@ -86,7 +85,7 @@ Answers commit_group(const Route& route, std::span<const Transaction> transactio
   std::map<const Key*, bool, ByValue> open;
   for (std::size_t wave = 0; wave < count; ++wave) {
     std::vector<std::size_t> members;
-    std::vector<Flight> flights;
+    std::vector<std::unique_ptr<Flight>> flights;
     for (std::size_t i = 0; i < transactions.size(); ++i) {
       if (waves[i] != wave) continue;
       const auto is_blocked = [&](const Write& write) { return open.contains(&write.key); };
@@ -95,12 +94,12 @@ Answers commit_group(const Route& route, std::span<const Transaction> transactio
         continue;
       }
       members.push_back(i);
-      flights.emplace_back(route.table, transactions[i], route.entropy);
+      flights.push_back(route.begin(transactions[i]));
     }
     fly(route, flights, pauses, span);
     for (std::size_t at = 0; at < members.size(); ++at) {
       const std::size_t i = members[at];
-      answers[i] = flights[at].answer();
+      answers[i] = flights[at]->answer();
       if (!is_open(answers[i])) continue;
       for (const Write& write : transactions[i]) open[&write.key] = true;
     }
@@ -108,4 +107,4 @@ Answers commit_group(const Route& route, std::span<const Transaction> transactio
   return answers;
 }
 
-}  // namespace once::dynamodb
+}  // namespace once::aws

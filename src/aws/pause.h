@@ -7,11 +7,11 @@
 #include "aws/credentials.h"
 #include "once/entropy.h"
 
-namespace once::dynamodb {
+namespace once::aws {
 
 class Pauses {
  public:
-  Pauses(Clock& clock, Entropy& entropy, aws::Deadline deadline)
+  Pauses(Clock& clock, Entropy& entropy, Deadline deadline)
       : clock_(clock), entropy_(entropy), deadline_(deadline) {}
 
   // False, and no pause, when the deadline would come first.
@@ -28,8 +28,8 @@ class Pauses {
 
   Clock& clock_;
   Entropy& entropy_;
-  const aws::Deadline deadline_;
+  const Deadline deadline_;
   Duration ceiling_ = std::chrono::milliseconds(20);
 };
 
-}  // namespace once::dynamodb
+}  // namespace once::aws

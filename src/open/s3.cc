@@ -1,0 +1,68 @@
+#include "open/s3.h"
+
+#include <charconv>
+#include <memory>
+#include <utility>
+
+namespace once {
+namespace {
+
+constexpr std::int64_t kMost = 1'000;
+
+// A whole number from 1 to kMost; 0 for anything else.
+std::int64_t count_of(const std::string& text) {
+  std::int64_t count = 0;
+  const char* const end = std::to_address(text.end());
+  const auto [stopped, error] = std::from_chars(std::to_address(text.begin()), end, count);
+  return error == std::errc() && stopped == end && count > 0 && count <= kMost ? count : 0;
+}
+
+Result<void> set(S3Options& options, const std::string& name, const std::string& value) {
+  const std::int64_t count = count_of(value);
+  if (name == "region") {
+    options.region = value;
+  } else if (name == "endpoint") {
+    options.endpoint = value;
+  } else if (name == "style" && (value == "path" || value == "host")) {
+    options.style = value == "path" ? S3Options::Style::path : S3Options::Style::host;
+  } else if (name == "etag" && (value == "bare" || value == "quoted")) {
+    options.bare_etags = value == "bare";
+  } else if (name == "timeout" && count > 0) {
+    options.timeout = std::chrono::seconds(count);
+  } else if (name == "connections" && count > 0) {
+    options.connections = static_cast<std::size_t>(count);
+  } else {
+    return failure(ErrorCode::invalid,
+                   "s3 has the options region, endpoint, style (path or host), etag (quoted or "
+                   "bare), timeout (in seconds) and connections (1 to 1000), not \"" +
+                       name + "=" + value + "\"");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<S3Options> s3_options(const Address& address) {
+  std::string_view place = address.place;
+  const bool named = place.starts_with("//") && place.size() > 2 && place[2] != '/';
+  if (named) place.remove_prefix(2);
+  const std::size_t slash = place.find('/');
+  std::optional<std::string> prefix =
+      percent_decoded(slash == place.npos ? std::string_view() : place.substr(slash + 1));
+  if (!named || !prefix) {
+    return failure(ErrorCode::invalid,
+                   "an address of S3 is s3://BUCKET/PREFIX?region=REGION, with a % in the prefix "
+                   "as %25 and a ? as %3F");
+  }
+  S3Options options{.bucket = std::string(place.substr(0, slash)), .prefix = std::move(*prefix)};
+  const auto given = options_in(address.options);
+  if (!given) return std::unexpected(given.error());
+  for (const auto& [name, value] : *given) {
+    if (Result<void> ok = set(options, name, value); !ok) {
+      return std::unexpected(std::move(ok.error()));
+    }
+  }
+  return options;
+}
+
+}  // namespace once

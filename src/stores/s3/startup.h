@@ -1,0 +1,17 @@
+// What is found out about a bucket before it is used.
+#pragma once
+
+#include "once/entropy.h"
+#include "stores/s3/bucket.h"
+
+namespace once::s3 {
+
+// One request when all is well: the object that records the format. Where it is missing, the prefix
+// is new: conditions are tried out, and the record is written.
+Result<void> check_bucket(Bucket& bucket, Entropy& entropy, aws::Deadline deadline);
+
+// Whether a DELETE whose If-Match does not hold leaves the object alone (H25).
+Result<bool> keeps_to_conditions_on_delete(Bucket& bucket, Entropy& entropy,
+                                           aws::Deadline deadline);
+
+}  // namespace once::s3

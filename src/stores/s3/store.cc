@@ -1,0 +1,90 @@
+#include "stores/s3/store.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "aws/group.h"
+#include "stores/s3/flight.h"
+#include "stores/s3/limits.h"
+
+namespace once::s3 {
+
+BucketStore::BucketStore(std::unique_ptr<Bucket> bucket, Duration patience, Clock& clock,
+                         Entropy& entropy)
+    : bucket_(std::move(bucket)),
+      patience_(patience),
+      clock_(clock),
+      entropy_(entropy),
+      sweeper_(entropy) {}
+
+const Limits& BucketStore::limits() const { return kLimits; }
+
+std::string BucketStore::describe() const {
+  std::string text = "s3 bucket ";
+  text.append(bucket_->name());
+  if (!bucket_->prefix().empty()) text.append(" under ").append(bucket_->prefix());
+  return text.append(", one write a commit, as durable as S3");
+}
+
+// The offset is learnt anew with every answer, so it may jump back a little; time does not (H15).
+Time BucketStore::now() {
+  const Duration::rep current = (clock_.now() + bucket_->clock_offset()).time_since_epoch().count();
+  Duration::rep last = last_now_;
+  while (last < current && !last_now_.compare_exchange_weak(last, current)) {
+  }
+  return Time(Duration(std::max(last, current)));
+}
+
+Result<Swept> BucketStore::sweep(std::size_t limit) {
+  const aws::Deadline until = deadline();
+  return sweeper_.sweep({*bucket_, hints_, now(), until}, limit,
+                        aws::Pauses(clock_, entropy_, until));
+}
+
+Result<std::vector<std::optional<Item>>> BucketStore::do_get(std::span<const Key> keys) {
+  const aws::Deadline until = deadline();
+  return read_items({*bucket_, hints_, now(), until}, keys, aws::Pauses(clock_, entropy_, until));
+}
+
+Result<ScanPage> BucketStore::do_scan(const ScanRequest& request) {
+  const aws::Deadline until = deadline();
+  return read_scan({*bucket_, hints_, now(), until}, request, aws::Pauses(clock_, entropy_, until));
+}
+
+Result<ListPage> BucketStore::do_list(const ListRequest& request) {
+  const aws::Deadline until = deadline();
+  return read_list({*bucket_, hints_, now(), until}, request, aws::Pauses(clock_, entropy_, until));
+}
+
+std::timed_mutex& BucketStore::lane_of(const Key& key) {
+  const std::size_t hash = std::hash<std::string>{}(key.partition.home) ^
+                           std::hash<std::string>{}(key.partition.part) ^
+                           std::hash<std::int64_t>{}(key.sort);
+  return lanes_[hash % kLanes];
+}
+
+Result<CommitOutcome> BucketStore::do_commit(Transaction transaction) {
+  std::unique_lock<std::timed_mutex> lane;
+  const Write::Kind kind = transaction[0].kind;
+  if (kind == Write::Kind::add || kind == Write::Kind::raise) {
+    lane = std::unique_lock(lane_of(transaction[0].key), deadline());
+    if (!lane) return failure(ErrorCode::unavailable, "s3: others of this process were at it");
+  }
+  return std::move(do_commit_each({&transaction, 1}).front());
+}
+
+std::vector<Result<CommitOutcome>> BucketStore::do_commit_each(
+    std::span<const Transaction> transactions) {
+  const aws::Deadline until = deadline();
+  const aws::Route route{
+      .begin =
+          [this](Transaction writes) {
+            return std::make_unique<Flight>(*bucket_, hints_, entropy_, writes[0]);
+          },
+      .send = [this](auto requests, auto end) { return bucket_->send(requests, end); },
+      .now = [this] { return now(); }};
+  return aws::commit_group(route, transactions, aws::Pauses(clock_, entropy_, until), until);
+}
+
+}  // namespace once::s3
