@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "stores/redis/cluster_fixture.h"
@@ -37,18 +38,30 @@ class RedisFailover : public RedisClusterFixture {
 
   // The slot is this server's from now on, by the word of all but the one that had it.
   static void take_over(int slot, std::size_t from, std::size_t to) {
-    const std::string number = std::to_string(slot);
+    const std::string setslot = "cluster setslot " + std::to_string(slot);
     const std::string node = cluster().server(to).cli("cluster myid");
     std::size_t other = 0;
     while (other == from || other == to) ++other;
-    const std::string lost = cluster().server(other).cli("cluster nodes");
-    const std::size_t line = lost.find(":" + std::to_string(cluster().server(from).port()) + "@");
-    const std::size_t begin =
-        lost.rfind('\n', line) == std::string::npos ? 0 : lost.rfind('\n', line) + 1;
-    cluster().server(to).cli("cluster setslot " + number + " importing " + lost.substr(begin, 40));
+    std::string importing = setslot + " importing ";
+    importing.append(id_seen_by(other, cluster().server(from).port()));
+    EXPECT_EQ(cluster().server(to).cli(importing), "OK");
+    std::string assign = setslot + " node ";
+    assign.append(node);
     for (const std::size_t server : {to, other}) {
-      EXPECT_EQ(cluster().server(server).cli("cluster setslot " + number + " node " + node), "OK");
+      EXPECT_EQ(cluster().server(server).cli(assign), "OK");
     }
+  }
+
+  // The first word of the line that has the port. Who is stopped cannot say its own.
+  static std::string id_seen_by(std::size_t server, std::uint16_t port) {
+    std::string mark = ":" + std::to_string(port);
+    mark += '@';
+    std::istringstream nodes(cluster().server(server).cli("cluster nodes"));
+    for (std::string line; std::getline(nodes, line);) {
+      if (line.find(mark) != std::string::npos) return line.substr(0, line.find(' '));
+    }
+    ADD_FAILURE() << "no node at " << port;
+    return {};
   }
 };
 
