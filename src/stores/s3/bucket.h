@@ -49,6 +49,7 @@ class Bucket {
 
   // The server's time minus ours.
   Duration clock_offset() const { return client_->clock_offset(); }
+  std::optional<Duration> clock_error() const { return client_->clock_error(); }
   S3Counts counts() const;
 
  private:

@@ -4,6 +4,7 @@
 
 #include "once/retrying_store.h"
 #include "stores/decorators/decorator.h"
+#include "stores/s3/limits.h"
 #include "stores/s3/startup.h"
 #include "stores/s3/store.h"
 
@@ -89,6 +90,12 @@ Result<std::unique_ptr<S3Store>> open_s3(const S3Options& options, Clock& clock,
   const aws::Deadline until = std::chrono::steady_clock::now() + options.timeout;
   if (Result<void> usable = s3::check_bucket(**bucket, entropy, until); !usable) {
     return std::unexpected(std::move(usable.error()));
+  }
+  // By a slow answer the time is known badly; opening asks for several.
+  const std::optional<Duration> error = (*bucket)->clock_error();
+  if (!error || *error > s3::kClockError) {
+    return failure(ErrorCode::unavailable,
+                   "s3: its answers do not tell the time well enough to judge leases by it");
   }
   auto store =
       std::make_unique<BucketStore>(std::move(*bucket), options.timeout / kShares, clock, entropy);
