@@ -47,6 +47,25 @@ TEST(HttpClient, CarriesARequestAndItsAnswer) {
   EXPECT_TRUE(seen.ends_with("\r\nContent-Length: 4\r\n\r\nbody")) << seen;
 }
 
+// Beast throws at the body of a TRACE, and at headers beyond 64 KiB: on a thread of a proxy, that
+// was the end of all its requests.
+TEST(HttpClient, NoRequestMakesItThrow) {
+  std::string seen;
+  ScriptedPeer peer({[&](Conversation& c) {
+    seen = c.read_request();
+    c.answer("200 OK", "{}");
+  }});
+  HttpClient client(peer.url());
+  api::Request long_header{"POST", "/", {}, "{}"};
+  long_header.headers.add("X-Long", std::string(70'000, 'x'));
+  EXPECT_EQ(code_of(client.call(long_header, kPlenty)), ErrorCode::invalid);
+  EXPECT_EQ(code_of(client.call({"", "/", {}, ""}, kPlenty)), ErrorCode::invalid);
+  const auto answer = client.call({"TRACE", "/t", {}, "abc"}, kPlenty);
+  ASSERT_TRUE(answer.has_value()) << answer.error().message;
+  EXPECT_EQ(answer->body, "{}");
+  EXPECT_TRUE(seen.ends_with("\r\nContent-Length: 3\r\n\r\nabc")) << seen;
+}
+
 TEST(HttpClient, KeepsItsConnection) {
   ScriptedPeer peer({[](Conversation& c) {
     while (!c.read_request().empty()) c.answer("200 OK", "{}");

@@ -1,15 +1,29 @@
 #include "proxy/workers.h"
 
+#include <exception>
 #include <utility>
 
 #include "api/problem.h"
 
 namespace once::proxy {
+namespace {
+
+// Whoever waits gets an answer, whatever fails. A claim that was taken by then stays: its request
+// may have been sent, and it is `unknown` once its time is over.
+api::Response answer_of(Exchange& exchange, const api::Request& request) {
+  try {
+    return exchange.answer(request);
+  } catch (const std::exception& error) {
+    return api::Problem(api::Code::unknown, error.what()).status(502).finish();
+  }
+}
+
+}  // namespace
 
 Workers::Workers(std::size_t count, const std::function<std::unique_ptr<Exchange>()>& make)
     : queue_(count, 4 * count, [&make] {
         const std::shared_ptr<Exchange> exchange = make();
-        return [exchange](Job job) { job.done(exchange->answer(job.request)); };
+        return [exchange](Job job) { job.done(answer_of(*exchange, job.request)); };
       }) {}
 
 std::optional<api::Response> Workers::respond(api::Request request, Home&, Done later) {

@@ -62,6 +62,16 @@ TEST(ProxyCarrying, ChunkedBodiesGoBothWaysAndAreReplayed) {
   EXPECT_EQ(upstream.requests(), 1);
 }
 
+TEST(ProxyCarrying, ATraceWithABodyPassesAsAnyOther) {
+  Upstream upstream(echoed);
+  ProxyProcess proxy(upstream.url(), "memory:");
+  RawHttp client(proxy.port());
+  const auto answer = client.call("TRACE", "/t", "abc");
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->body, "abc");
+  EXPECT_EQ(proxy.terminate(), 0);
+}
+
 TEST(ProxyCarrying, ABodyIsAsLargeAsItsLimitAndNoLarger) {
   Upstream upstream(echoed);
   ProxyProcess proxy(upstream.url(), "memory:", {"--max-body", "3000000"});
