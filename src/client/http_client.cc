@@ -24,10 +24,12 @@ namespace http = beast::http;
 using boost::system::error_code;
 using Message = http::request<http::string_body>;
 using Parser = http::response_parser<http::string_body>;
+using PieceParser = http::response_parser<http::buffer_body>;
 
 constexpr Duration kConnectWithin = std::chrono::seconds(5);
 constexpr std::size_t kMaxAnswer = 256U << 20;  // Bytes of a body, or of a line that is followed.
 constexpr std::uint32_t kMaxHeaders = 64 << 10;
+constexpr std::size_t kPiece = 64U << 10;
 
 // What would end a line or a header early is refused, not sent.
 bool is_sound(const api::Request& request, std::string_view token) {
@@ -90,13 +92,19 @@ bool is_framing(beast::string_view name) {
 
 enum class Kept : std::uint8_t { all, all_but_framing };
 
-api::Response response_of(Parser& parser, Kept kept = Kept::all_but_framing) {
+template <class AnyParser>
+api::Response head_of(const AnyParser& parser, Kept kept) {
   api::Response response{static_cast<int>(parser.get().result_int()), {}, ""};
   for (const auto& field : parser.get()) {
     if (kept == Kept::all || !is_framing(field.name_string())) {
       response.headers.add(field.name_string(), field.value());
     }
   }
+  return response;
+}
+
+api::Response response_of(Parser& parser, Kept kept = Kept::all_but_framing) {
+  api::Response response = head_of(parser, kept);
   response.body = std::move(parser.get().body());
   return response;
 }
@@ -158,12 +166,14 @@ class HttpClient::Connection {
     return perform(until,
                    [&](auto done) { http::async_read(stream_, buffer_, parser, std::move(done)); });
   }
-  error_code read_some(Parser& parser, Deadline until) {
+  template <class AnyParser>
+  error_code read_some(AnyParser& parser, Deadline until) {
     return perform(until, [&](auto done) {
       http::async_read_some(stream_, buffer_, parser, std::move(done));
     });
   }
-  error_code read_header(Parser& parser, Deadline until) {
+  template <class AnyParser>
+  error_code read_header(AnyParser& parser, Deadline until) {
     return perform(until, [&](auto done) {
       http::async_read_header(stream_, buffer_, parser, std::move(done));
     });
@@ -254,6 +264,54 @@ Result<api::Response> HttpClient::receive(const api::Request& request, Deadline 
     if (parser.get().result_int() < 200) continue;  // Interim; the answer is still to come.
     if (!parser.keep_alive()) connection_.reset();
     return response_of(parser, forwarding_ ? Kept::all : Kept::all_but_framing);
+  }
+}
+
+Result<api::Response> HttpClient::receive_carried(const api::Request& request,
+                                                  const Carriage& carriage,
+                                                  const std::function<Deadline()>& until) {
+  std::optional<PieceParser> parser;
+  do {  // Interim ones are passed over.
+    parser.emplace();
+    parser->header_limit(kMaxHeaders);
+    parser->body_limit(boost::none);
+    parser->skip(request.method == "HEAD");
+    const error_code error = connection_->read_header(*parser, until());
+    if (error) return broken(lost(request), in_words(error));
+  } while (parser->get().result_int() < 200);
+  api::Response response = head_of(*parser, Kept::all);
+  const bool is_held = carriage.pace == Carriage::Pace::whole ||
+                       parser->content_length().value_or(SIZE_MAX) <= carriage.hold;
+  bool begun = !is_held && !parser->is_done();
+  if (begun) carriage.begin(response);
+  for (std::array<char, kPiece> some; !parser->is_done();) {
+    parser->get().body().data = some.data();
+    parser->get().body().size = some.size();
+    const error_code error = connection_->read_some(*parser, until());
+    if (error && error != http::error::need_buffer) return broken(lost(request), in_words(error));
+    response.body.append(some.data(), some.size() - parser->get().body().size);
+    if (!begun && response.body.size() <= carriage.hold) continue;
+    const std::string piece = std::exchange(response.body, {});
+    if (!std::exchange(begun, true)) carriage.begin(response);
+    if (!piece.empty() && !carriage.piece(piece)) {
+      return broken(lost(request), "the rest of the answer was not wanted");
+    }
+  }
+  if (!parser->keep_alive()) connection_.reset();
+  return response;
+}
+
+Result<api::Response> HttpClient::carry(const api::Request& request, const Carriage& carriage) {
+  const auto since = std::chrono::steady_clock::now();
+  const auto until = [&]() -> Deadline {
+    const bool steps = carriage.pace == Carriage::Pace::steps;
+    return (steps ? std::chrono::steady_clock::now() : since) + carriage.timeout;
+  };
+  try {
+    if (Result<void> sent = send(request, until()); !sent) return std::unexpected(sent.error());
+    return receive_carried(request, carriage, until);
+  } catch (const std::exception& error) {
+    return broken(lost(request), error.what());
   }
 }
 

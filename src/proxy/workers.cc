@@ -10,12 +10,18 @@ namespace {
 
 // Whoever waits gets an answer, whatever fails. A claim that was taken by then stays: its request
 // may have been sent, and it is `unknown` once its time is over.
-api::Response answer_of(Exchange& exchange, const api::Request& request) {
+void carry(Exchange& exchange, const api::Request& request, server::Done& done) {
+  bool begun = false;
+  Exchange::Answer answer;
   try {
-    return exchange.answer(request);
+    answer = exchange.answer(request, [&](api::Response head, server::Done::Rest rest) {
+      begun = true;
+      done(std::move(head), std::move(rest));
+    });
   } catch (const std::exception& error) {
-    return api::Problem(api::Code::unknown, error.what()).status(502).finish();
+    answer = api::Problem(api::Code::unknown, error.what()).status(502).finish();
   }
+  if (answer && !begun) done(std::move(*answer));
 }
 
 }  // namespace
@@ -23,7 +29,7 @@ api::Response answer_of(Exchange& exchange, const api::Request& request) {
 Workers::Workers(std::size_t count, const std::function<std::unique_ptr<Exchange>()>& make)
     : queue_(count, 4 * count, [&make] {
         const std::shared_ptr<Exchange> exchange = make();
-        return [exchange](Job job) { job.done(answer_of(*exchange, job.request)); };
+        return [exchange](Job job) { carry(*exchange, job.request, job.done); };
       }) {}
 
 std::optional<api::Response> Workers::respond(api::Request request, Home&, Done later) {
