@@ -22,6 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kGrace = std::chrono::seconds(10);
+constexpr auto kLinger = std::chrono::seconds(1);  // For more output of a command that has ended.
 constexpr std::array kPassedOn = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH};
 
 sigset_t passed_on() {
@@ -105,13 +106,8 @@ void close_fd(int& fd) {
   ::_exit(0);
 }
 
-void write_all(int to, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const auto count = ::write(to, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return;  // Nobody reads it any more; it is still kept.
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
+bool ends_this_process(int signal) {
+  return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
 }
 
 }  // namespace
@@ -130,12 +126,6 @@ std::optional<int> pause_for(Duration length) {
                       .tv_nsec = length.count() % 1'000 * 1'000'000};
   const int signal = ::sigtimedwait(&ends, nullptr, &left);
   return signal > 0 ? std::optional(signal) : std::nullopt;
-}
-
-void Captured::add(std::string_view more) {
-  const std::size_t room = kMost - bytes.size();
-  bytes += more.substr(0, room);
-  cut = cut || more.size() > room;
 }
 
 Result<CommandProcess> CommandProcess::start(const std::vector<std::string>& words,
@@ -201,10 +191,7 @@ CommandProcess::~CommandProcess() {
     (void)::kill(-pid_, SIGKILL);
     (void)::waitpid(pid_, nullptr, 0);
   }
-  if (guardian_ > 0) {
-    (void)::kill(guardian_, SIGKILL);
-    (void)::waitpid(guardian_, nullptr, 0);
-  }
+  end_guardian();
   for (int* fd : {&out_, &err_, &signals_, &stop_, &lifeline_}) close_fd(*fd);
 }
 
@@ -213,62 +200,104 @@ void CommandProcess::stop() const {
   (void)!::write(stop_, &one, sizeof one);
 }
 
-void CommandProcess::pass_on_signal() {
+// What wait() has passed on so far, and what it waits for.
+struct CommandProcess::Watch {
+  OutputPassage out;
+  OutputPassage err;
+  std::optional<Clock::time_point> kill_at = {};  // Once it was stopped,
+  std::optional<Clock::time_point> cut_at = {};   // and once it has ended.
+  bool stopped = false;
+  bool told = false;  // To leave: by a signal, or because it was stopped.
+};
+
+// Whether there was one that would have ended this process.
+bool CommandProcess::pass_on_signals() const {
+  bool told = false;
   signalfd_siginfo info{};
   while (::read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-    if (info.ssi_signo != SIGCHLD) (void)::kill(-pid_, static_cast<int>(info.ssi_signo));
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal != SIGCHLD && pid_ > 0) (void)::kill(-pid_, signal);
+    told = told || ends_this_process(signal);
   }
+  return told;
 }
 
-// False at the end of this output.
-bool CommandProcess::pass_on(int& from, int to, Captured& captured) {
-  std::array<char, 16U << 10> some;
-  const auto count = ::read(from, some.data(), some.size());
-  if (count < 0 && errno == EINTR) return true;
-  if (count <= 0) {
-    close_fd(from);
-    return false;
-  }
-  const std::string_view bytes(some.data(), static_cast<std::size_t>(count));
-  write_all(to, bytes);
-  captured.add(bytes);
-  return true;
+// Still to be waited for: until then its number, and its group's, are nobody else's.
+bool CommandProcess::has_ended() const {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid_;
 }
 
-// The command itself has ended when it is waited for; what it left in the background keeps its
-// outputs open, and is ended with its group.
-void CommandProcess::await_exit(Finished& finished) {
-  std::optional<Clock::time_point> kill_at;
+// What the command left in the background, but for what has a group of its own. Its status.
+int CommandProcess::end_group() {
+  (void)::kill(-pid_, SIGKILL);
   int status = 0;
-  for (bool ended = false;;) {
-    if (!ended && ::waitpid(pid_, &status, WNOHANG) == pid_) {
-      ended = true;
+  (void)::waitpid(pid_, &status, 0);
+  pid_ = 0;
+  end_guardian();
+  return status;
+}
+
+void CommandProcess::end_guardian() {
+  if (guardian_ <= 0) return;
+  (void)::kill(guardian_, SIGKILL);
+  (void)::waitpid(guardian_, nullptr, 0);
+  guardian_ = 0;
+}
+
+void CommandProcess::take_stop(Watch& watch) const {
+  std::uint64_t count = 0;
+  (void)!::read(stop_, &count, sizeof count);
+  if (watch.kill_at || watch.cut_at) return;
+  watch.stopped = true;
+  watch.kill_at = Clock::now() + kGrace;
+  (void)::kill(-pid_, SIGTERM);
+}
+
+// Passes on what is there, or comes within a second.
+void CommandProcess::pass_on(Watch& watch) const {
+  std::array<pollfd, 6> ready = {watch.out.readable(),        watch.out.writable(),
+                                 watch.err.readable(),        watch.err.writable(),
+                                 pollfd{signals_, POLLIN, 0}, pollfd{stop_, POLLIN, 0}};
+  const bool soon = watch.kill_at || watch.cut_at;
+  if (::poll(ready.data(), ready.size(), soon ? 100 : 1'000) <= 0) return;
+  if (ready[0].revents != 0) watch.out.read();
+  if (ready[1].revents != 0) watch.out.write();
+  if (ready[2].revents != 0) watch.err.read();
+  if (ready[3].revents != 0) watch.err.write();
+  if (ready[5].revents != 0) take_stop(watch);
+  const bool told = (ready[4].revents != 0 && pass_on_signals()) || ready[5].revents != 0;
+  watch.told = watch.told || told;
+  if (told && watch.cut_at) watch.cut_at = Clock::now();
+}
+
+// The command itself has ended when it is waited for; what it left in a group of its own may hold
+// its outputs open for ever.
+int CommandProcess::await_exit(Watch& watch) {
+  int status = 0;
+  while (!watch.cut_at || !watch.out.is_done() || !watch.err.is_done()) {
+    if (!watch.cut_at && has_ended()) {
+      status = end_group();
+      watch.cut_at = Clock::now() + kLinger;
+    } else if (!watch.cut_at && watch.kill_at && Clock::now() >= *watch.kill_at) {
       (void)::kill(-pid_, SIGKILL);
     }
-    if (ended && out_ < 0 && err_ < 0) break;
-    std::array<pollfd, 4> watched = {pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0},
-                                     pollfd{signals_, POLLIN, 0}, pollfd{stop_, POLLIN, 0}};
-    const int ready = ::poll(watched.data(), watched.size(), kill_at ? 100 : 1'000);
-    if (kill_at && Clock::now() >= *kill_at) (void)::kill(-pid_, SIGKILL);
-    if (ready <= 0) continue;
-    if (watched[0].revents != 0) pass_on(out_, STDOUT_FILENO, finished.out);
-    if (watched[1].revents != 0) pass_on(err_, STDERR_FILENO, finished.err);
-    if (watched[2].revents != 0) pass_on_signal();
-    if (watched[3].revents != 0 && !kill_at) {
-      std::uint64_t count = 0;
-      (void)!::read(stop_, &count, sizeof count);
-      finished.stopped = true;
-      kill_at = Clock::now() + kGrace;
-      (void)::kill(-pid_, SIGTERM);
+    if (watch.cut_at && Clock::now() >= *watch.cut_at) {
+      watch.out.cut_off();
+      watch.err.cut_off();
+      if (watch.told) break;  // However slowly our output is read.
     }
+    pass_on(watch);
   }
-  finished.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 Finished CommandProcess::wait() {
-  Finished finished;
-  await_exit(finished);
-  pid_ = 0;
+  Watch watch{.out{std::exchange(out_, -1), STDOUT_FILENO},
+              .err{std::exchange(err_, -1), STDERR_FILENO}};
+  const int exit_code = await_exit(watch);
+  Finished finished{exit_code, watch.out.captured(), watch.err.captured(), watch.stopped};
   if (terminal_) {
     (void)::signal(SIGTTOU, SIG_IGN);
     (void)::tcsetpgrp(STDIN_FILENO, ::getpgrp());

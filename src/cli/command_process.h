@@ -11,20 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "cli/output_passage.h"
 #include "once/error.h"
 #include "once/time.h"
 
 namespace once::cli {
-
-// What was written to one of its outputs: the first part of it.
-struct Captured {
-  static constexpr std::size_t kMost = 64U << 10;
-
-  std::string bytes;
-  bool cut = false;  // There was more.
-
-  void add(std::string_view more);
-};
 
 struct Finished {
   int exit_code = 0;  // 128 + N if signal N ended it, as shells say it.
@@ -50,20 +41,28 @@ class CommandProcess {
   CommandProcess(CommandProcess&& other) noexcept;
   ~CommandProcess();
 
-  // Passes on output and signals until the command has ended.
+  // Passes on output and signals until the command has ended, and its output with it: of what still
+  // holds that open, nobody waits long for more. Once the command has ended, a signal that would
+  // have ended this process ends the wait.
   Finished wait();
 
   // From another thread: TERM now, KILL ten seconds later.
   void stop() const;
 
  private:
+  struct Watch;
+
   CommandProcess() = default;
 
-  void pass_on_signal();
-  bool pass_on(int& from, int to, Captured& captured);
-  void await_exit(Finished& finished);
+  bool pass_on_signals() const;
+  bool has_ended() const;
+  int end_group();
+  void end_guardian();
+  void take_stop(Watch& watch) const;
+  void pass_on(Watch& watch) const;
+  int await_exit(Watch& watch);
 
-  pid_t pid_ = 0;
+  pid_t pid_ = 0;  // None any more once it was waited for: its number may be another's.
   int out_ = -1;
   int err_ = -1;
   int signals_ = -1;

@@ -1,5 +1,6 @@
 #include "cli/outcome.h"
 
+#include <algorithm>
 #include <iostream>
 
 #include "api/json.h"
@@ -10,7 +11,9 @@
 namespace once::cli {
 namespace {
 
-constexpr std::string_view kCutMark = "\n[once: cut here; 64 KiB are kept]\n";
+constexpr std::string_view kCutMark = "\n[once: cut here; no more was kept]\n";
+
+constexpr std::size_t kQuotes = 2;
 
 // The start of a character that was cut in two is left out.
 void trim_to_characters(Captured& captured) {
@@ -19,12 +22,18 @@ void trim_to_characters(Captured& captured) {
   }
 }
 
-void add_output(api::JsonObject& out, const std::string& name, Captured captured) {
+// As text, unless it is none, or its escapes are longer than base64: six bytes for a NUL.
+void add_output(api::JsonObject& out, const std::string& name, Captured captured,
+                std::size_t most) {
+  captured.cut = captured.cut || captured.bytes.size() > most;
+  captured.bytes.resize(std::min(captured.bytes.size(), most));
   trim_to_characters(captured);
-  if (api::is_utf8(captured.bytes)) {
+  const std::string in_base64 = armored(captured.bytes);
+  const bool is_text = api::is_utf8(captured.bytes);
+  if (is_text && api::json_text(captured.bytes).size() <= in_base64.size() + kQuotes) {
     out.text(name, captured.bytes);
   } else {
-    out.text(name + "_base64", armored(captured.bytes));
+    out.text(name + "_base64", in_base64);
   }
   if (captured.cut) out.boolean(name + "_cut", true);
 }
@@ -45,11 +54,11 @@ void print_output(api::Json outcome, const std::string& name, std::ostream& to) 
 
 }  // namespace
 
-std::string outcome_json(const Finished& finished) {
+std::string outcome_json(const Finished& finished, std::size_t most) {
   api::JsonObject out;
   out.integer("exit", finished.exit_code);
-  add_output(out, "stdout", finished.out);
-  add_output(out, "stderr", finished.err);
+  add_output(out, "stdout", finished.out, most);
+  add_output(out, "stderr", finished.err, most);
   return out.finish();
 }
 

@@ -109,7 +109,7 @@ Stands before an HTTP server. Of POST and PATCH requests with an Idempotency-Key
 characters, quoted or not) the first is sent, and its answer is stored and replayed, byte for byte and
 with Idempotent-Replayed: true. While it is in flight others get 409; with another body 422. Keys of
 two users (Authorization), methods, paths or queries have nothing to do with each other. All other
-requests pass.
+requests pass, and their answers as they come.
 
 Every complete answer is stored but 429 and 503, which free the key, as does a failure before the
 first byte was sent. If the answer is lost after that, or the proxy dies, the outcome is unknown: 502,
@@ -121,10 +121,12 @@ code unknown, and the request is not sent again until the claim that the answer 
   --after-unknown retry      an unknown outcome frees the key: a request may take effect twice
   --if-store-down proceed    send without a guard when the store cannot be asked
   --ttl 24h                  how long answers are replayed
-  --upstream-timeout 30s     from connecting to the last byte; at most 1h
-  --max-body 1048576         bytes of a request's body
-  --max-answer 16777216      bytes of an answer's body; a larger one counts as lost. One that the
-                             store does not take is passed on, and repeats get 502, too_large
+  --upstream-timeout 30s     with a key, from connecting to the last byte; without one, between two
+                             pieces of the answer. At most 1h
+  --max-body 1048576         bytes of the body of a request with a key; without one, 64 MiB
+  --max-answer 16777216      bytes of an answer to a request with a key; a longer one, or one that the
+                             store does not take, is passed on and not stored: repeats are not sent and
+                             get 409, too_large. A server as the store takes about 750 KiB
   --workers 64               requests at the upstream at once; four times as many wait, more get 503
   --max-connections 10000    of clients
   --log text|json            write a line to standard error for each notable thing, as 'once serve'

@@ -19,6 +19,7 @@ namespace {
 
 constexpr Duration kRecordPatience = kAttemptLife;
 constexpr auto kRecordPause = std::chrono::seconds(1);
+constexpr std::array<std::size_t, 4> kOutputs = {Captured::kMost, 8U << 10, 512, 0};
 
 // One call of `once run`, as its options say.
 struct Job {
@@ -143,12 +144,24 @@ class Runner {
     return kRefused;
   }
 
-  int record(const Finished& finished) {
+  // An outcome always fits, for what is not recorded is done again: with less of its output, and in
+  // the end with none.
+  Result<api::Response> send_outcome(const Finished& finished) {
     const bool keeps = finished.exit_code == 0 || job_.keep_failed;
-    api::JsonObject body;
-    body.raw(keeps ? "result" : "failure", outcome_json(finished));
-    const Result<api::Response> recorded =
-        send(by_ticket(keeps ? "complete" : "release", std::move(body)));
+    Result<api::Response> recorded;
+    for (const std::size_t most : kOutputs) {
+      api::JsonObject body;
+      body.raw(keeps ? "result" : "failure", outcome_json(finished, most));
+      recorded = send(by_ticket(keeps ? "complete" : "release", std::move(body)));
+      const bool too_large =
+          recorded ? recorded->status == 413 : recorded.error().code == ErrorCode::too_large;
+      if (!too_large) break;
+    }
+    return recorded;
+  }
+
+  int record(const Finished& finished) {
+    const Result<api::Response> recorded = send_outcome(finished);
     if (recorded && recorded->status == 200) return finished.exit_code;
     std::cerr << "once run: '" << job_.key << "' ran, but its outcome was not recorded\n";
     return recorded ? complain(invocation_, *recorded) : complain(invocation_, recorded.error());
@@ -211,7 +224,7 @@ output, says on stderr when it ran, and exits with the stored code, without runn
 COMMAND finds ONCE_KEY, ONCE_FENCE (a number that only rises for a key) and ONCE_ATTEMPT in its
 environment. Signals are passed on to it. It is stopped when the lease is lost, and does not outlive
 'once run': what it leaves running in its process group ends with it. Of each of its outputs, 64 KiB
-are kept.
+are kept, or as much of them as the store takes.
 
 Exits with the code of COMMAND; 75 if another is running it; 69 if the store cannot be reached (or it
 is run unguarded, with --if-store-down proceed); 1 if the lease was lost; 64 for wrong usage.

@@ -92,6 +92,27 @@ TEST_F(RunVerb, ASignalIsPassedOnAndTheKeyIsFree) {
   EXPECT_EQ(once("run job -- echo free").out, "free\n");
 }
 
+// It is in a group of its own, where nobody ends it, and has the output of the command.
+TEST_F(RunVerb, WhatTheCommandLeavesRunningElsewhereIsNotWaitedFor) {
+  const Outcome left = shell(
+      "mkfifo up hold; "
+      "timeout -s KILL 20 once run job -- "
+      "sh -c 'setsid sh -c \"echo > up; read line < hold\" & read line < up; echo started'; "
+      "echo $?; echo > hold; once run job -- echo again 2>/dev/null");
+  EXPECT_EQ(left.out, "started\n0\nstarted\n") << left.err;
+}
+
+TEST_F(RunVerb, ASignalIsPassedOnEvenIfNobodyReadsTheOutput) {
+  const Outcome ended = shell(
+      "mkfifo up hold; "
+      "(timeout -s KILL 20 once run job -- sh -c 'trap \"exit 3\" TERM; echo $PPID > pid; "
+      "head -c 130000 /dev/zero; echo > up; head -c 140000 /dev/zero'; echo $? > code; echo > "
+      "hold) "
+      "| (read line < hold; wc -c) & "
+      "timeout 20 sh -c 'read line < up'; kill -TERM $(cat pid); wait; cat code");
+  EXPECT_TRUE(ended.out.ends_with("\n3\n")) << ended.out << ended.err;
+}
+
 TEST_F(RunVerb, H29_TheCommandDiesWithItsParent) {
   const Outcome killed = shell(
       "mkfifo hold; once run job --lease 1h -- sh -c 'sh -c \"echo \\$\\$; read line < hold\"; "

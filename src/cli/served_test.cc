@@ -1,8 +1,11 @@
 // Verbs through a real server, by its URL and by the directory that it owns.
 #include <algorithm>
+#include <atomic>
 
 #include "cli/cli_fixture.h"
+#include "testing/raw_http.h"
 #include "testing/server_process.h"
+#include "testing/upstream.h"
 
 namespace once::cli {
 namespace {
@@ -54,6 +57,28 @@ TEST_F(Served, TalliesAreTheSameByUrlAndByDirectory) {
   EXPECT_EQ(shell("seq 2500 | once tally distinct d >/dev/null; once tally read t d" + by_url())
                 .exit_code,
             0);
+}
+
+// Between the command and the server stands one that takes as little as a server may be told to.
+TEST_F(Served, H16_AnOutcomeThatIsTooLargeIsKeptWithLessOfItsOutput) {
+  std::atomic<std::size_t> most = 2'000;
+  testing::Upstream small([&](const std::string& request, int) -> std::string {
+    if (request.size() > most) return testing::http_answer("413 Content Too Large", "{}");
+    testing::RawHttp peer(server_.port());
+    peer.send(request);
+    const auto answer = peer.receive();
+    return answer ? answer->head + "\r\n" + answer->body : "";
+  });
+  const std::string through = " --store " + small.url() + " -- ";
+  EXPECT_EQ(once("run a" + through + "sh -c 'head -c 9999 /dev/zero | tr \"\\0\" x'").exit_code, 0);
+  const Outcome again = once("run a" + through + "echo again");
+  EXPECT_TRUE(again.out.starts_with(std::string(512, 'x') + "\n[once: cut here")) << again.out;
+  most = 500;
+  const std::string fails = "sh -c 'head -c 999 /dev/zero; exit 7'";
+  EXPECT_EQ(once("run b --keep-failed" + through + fails).exit_code, 7);
+  const Outcome none = once("run b" + through + "echo again");
+  EXPECT_EQ(none.exit_code, 7);
+  EXPECT_TRUE(none.out.starts_with("\n[once: cut here")) << none.out;
 }
 
 TEST_F(Served, HotKeysAreThoseThatWereFoughtOver) {

@@ -11,6 +11,8 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 #include <cerrno>
+#include <exception>
+#include <optional>
 #include <utility>
 
 namespace once::client {
@@ -22,10 +24,12 @@ namespace http = beast::http;
 using boost::system::error_code;
 using Message = http::request<http::string_body>;
 using Parser = http::response_parser<http::string_body>;
+using PieceParser = http::response_parser<http::buffer_body>;
 
 constexpr Duration kConnectWithin = std::chrono::seconds(5);
 constexpr std::size_t kMaxAnswer = 256U << 20;  // Bytes of a body, or of a line that is followed.
 constexpr std::uint32_t kMaxHeaders = 64 << 10;
+constexpr std::size_t kPiece = 64U << 10;
 
 // What would end a line or a header early is refused, not sent.
 bool is_sound(const api::Request& request, std::string_view token) {
@@ -35,7 +39,8 @@ bool is_sound(const api::Request& request, std::string_view token) {
     return std::ranges::any_of(field.name, ends_word) ||
            std::ranges::any_of(field.value, ends_line);
   };
-  return std::ranges::none_of(request.target, ends_word) &&
+  return !request.method.empty() && std::ranges::none_of(request.method, ends_word) &&
+         std::ranges::none_of(request.target, ends_word) &&
          std::ranges::none_of(token, ends_line) &&
          std::ranges::none_of(request.headers.fields(), ends_field);
 }
@@ -47,9 +52,22 @@ Message message_of(const api::Request& request, const Url& url, const std::strin
   message.set(http::field::host, url.authority);
   if (!token.empty()) message.set(http::field::authorization, "Bearer " + token);
   for (const auto& [name, value] : request.headers.fields()) message.insert(name, value);
+  // Not by Beast, which takes a body of TRACE for a reason to throw.
+  const bool expects_body =
+      request.method == "POST" || request.method == "PUT" || request.method == "OPTIONS";
+  if (expects_body || !request.body.empty()) message.content_length(request.body.size());
   message.body() = request.body;
-  message.prepare_payload();
   return message;
+}
+
+// Nothing if Beast does not take it: a header may be longer than it can hold.
+std::optional<Message> try_message_of(const api::Request& request, const Url& url,
+                                      const std::string& token) {
+  try {
+    return message_of(request, url, token);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
 }
 
 // A request whose answer is lost.
@@ -74,13 +92,19 @@ bool is_framing(beast::string_view name) {
 
 enum class Kept : std::uint8_t { all, all_but_framing };
 
-api::Response response_of(Parser& parser, Kept kept = Kept::all_but_framing) {
+template <class AnyParser>
+api::Response head_of(const AnyParser& parser, Kept kept) {
   api::Response response{static_cast<int>(parser.get().result_int()), {}, ""};
   for (const auto& field : parser.get()) {
     if (kept == Kept::all || !is_framing(field.name_string())) {
       response.headers.add(field.name_string(), field.value());
     }
   }
+  return response;
+}
+
+api::Response response_of(Parser& parser, Kept kept = Kept::all_but_framing) {
+  api::Response response = head_of(parser, kept);
   response.body = std::move(parser.get().body());
   return response;
 }
@@ -142,12 +166,14 @@ class HttpClient::Connection {
     return perform(until,
                    [&](auto done) { http::async_read(stream_, buffer_, parser, std::move(done)); });
   }
-  error_code read_some(Parser& parser, Deadline until) {
+  template <class AnyParser>
+  error_code read_some(AnyParser& parser, Deadline until) {
     return perform(until, [&](auto done) {
       http::async_read_some(stream_, buffer_, parser, std::move(done));
     });
   }
-  error_code read_header(Parser& parser, Deadline until) {
+  template <class AnyParser>
+  error_code read_header(AnyParser& parser, Deadline until) {
     return perform(until, [&](auto done) {
       http::async_read_header(stream_, buffer_, parser, std::move(done));
     });
@@ -205,16 +231,18 @@ Result<void> HttpClient::connect(Deadline until) {
 Result<void> HttpClient::send(const api::Request& request, Deadline until) {
   if (!url_) return failure(ErrorCode::invalid, "a server's address is http://host:port");
   if (!is_sound(request, token_)) {
-    return failure(ErrorCode::invalid, "control characters in a header, a path or a token");
+    return failure(ErrorCode::invalid,
+                   "control characters in a method, a header, a path or a token");
   }
-  Message message = message_of(request, *url_, token_);
+  std::optional<Message> message = try_message_of(request, *url_, token_);
+  if (!message) return failure(ErrorCode::invalid, "a header is too long to be sent");
   bool reused = connection_ != nullptr && connection_->is_idle();
   for (;; reused = false) {
     if (!reused) {
       if (Result<void> ok = connect(until); !ok) return ok;
     }
     std::size_t sent = 0;
-    const error_code error = connection_->write(message, until, sent);
+    const error_code error = connection_->write(*message, until, sent);
     if (error == beast::error::timeout) {
       return broken(sent > 0 ? lost(request) : ErrorCode::unavailable, "cannot send in time");
     }
@@ -239,6 +267,54 @@ Result<api::Response> HttpClient::receive(const api::Request& request, Deadline 
   }
 }
 
+Result<api::Response> HttpClient::receive_carried(const api::Request& request,
+                                                  const Carriage& carriage,
+                                                  const std::function<Deadline()>& until) {
+  std::optional<PieceParser> parser;
+  do {  // Interim ones are passed over.
+    parser.emplace();
+    parser->header_limit(kMaxHeaders);
+    parser->body_limit(boost::none);
+    parser->skip(request.method == "HEAD");
+    const error_code error = connection_->read_header(*parser, until());
+    if (error) return broken(lost(request), in_words(error));
+  } while (parser->get().result_int() < 200);
+  api::Response response = head_of(*parser, Kept::all);
+  const bool is_held = carriage.pace == Carriage::Pace::whole ||
+                       parser->content_length().value_or(SIZE_MAX) <= carriage.hold;
+  bool begun = !is_held && !parser->is_done();
+  if (begun) carriage.begin(response);
+  for (std::array<char, kPiece> some; !parser->is_done();) {
+    parser->get().body().data = some.data();
+    parser->get().body().size = some.size();
+    const error_code error = connection_->read_some(*parser, until());
+    if (error && error != http::error::need_buffer) return broken(lost(request), in_words(error));
+    response.body.append(some.data(), some.size() - parser->get().body().size);
+    if (!begun && response.body.size() <= carriage.hold) continue;
+    const std::string piece = std::exchange(response.body, {});
+    if (!std::exchange(begun, true)) carriage.begin(response);
+    if (!piece.empty() && !carriage.piece(piece)) {
+      return broken(lost(request), "the rest of the answer was not wanted");
+    }
+  }
+  if (!parser->keep_alive()) connection_.reset();
+  return response;
+}
+
+Result<api::Response> HttpClient::carry(const api::Request& request, const Carriage& carriage) {
+  const auto since = std::chrono::steady_clock::now();
+  const auto until = [&]() -> Deadline {
+    const bool steps = carriage.pace == Carriage::Pace::steps;
+    return (steps ? std::chrono::steady_clock::now() : since) + carriage.timeout;
+  };
+  try {
+    if (Result<void> sent = send(request, until()); !sent) return std::unexpected(sent.error());
+    return receive_carried(request, carriage, until);
+  } catch (const std::exception& error) {
+    return broken(lost(request), error.what());
+  }
+}
+
 Result<void> HttpClient::prepare(Duration timeout) {
   if (!url_) return failure(ErrorCode::invalid, "a server's address is http://host:port");
   if (connection_ != nullptr && connection_->is_idle()) return {};
@@ -247,8 +323,13 @@ Result<void> HttpClient::prepare(Duration timeout) {
 
 Result<api::Response> HttpClient::call(const api::Request& request, Duration timeout) {
   const Deadline until = std::chrono::steady_clock::now() + timeout;
-  if (Result<void> sent = send(request, until); !sent) return std::unexpected(sent.error());
-  return receive(request, until);
+  // What throws on the way may have been sent.
+  try {
+    if (Result<void> sent = send(request, until); !sent) return std::unexpected(sent.error());
+    return receive(request, until);
+  } catch (const std::exception& error) {
+    return broken(lost(request), error.what());
+  }
 }
 
 Result<api::Response> HttpClient::follow(const api::Request& request, const OnLine& on_line,

@@ -27,6 +27,22 @@ struct Forwarding {
   std::stop_token stopped;  // Once it is, a call under way fails at once.
 };
 
+// What becomes of an answer that is too long to be held.
+struct Carriage {
+  enum class Pace : std::uint8_t {
+    whole,  // The time-out is for all of it,
+    steps,  // or for each step: as long as something comes, it goes on.
+  };
+  Pace pace = Pace::whole;
+  Duration timeout{};
+  std::size_t hold = 0;  // Bytes of a body. With `steps`, one of unknown length is not held at all.
+
+  // Called once with the head of a longer one, and then with each piece as it comes. Once `piece`
+  // returns false, the call ends as if the answer were lost.
+  std::function<void(api::Response head)> begin;
+  std::function<bool(std::string_view piece)> piece;
+};
+
 class HttpClient {
  public:
   // `url` is http://host or http://host:port; with any other, every call is `invalid`. A token that
@@ -41,6 +57,9 @@ class HttpClient {
 
   // The answer, whatever its status. `timeout` is for all of it, connecting included.
   Result<api::Response> call(const api::Request& request, Duration timeout);
+
+  // As call(), but for answers that are longer than can be held. Of them, the head comes back.
+  Result<api::Response> carry(const api::Request& request, const Carriage& carriage);
 
   // Opens the connection for the call that follows, unless one is open and idle. `unavailable` if
   // it cannot be opened.
@@ -60,6 +79,9 @@ class HttpClient {
   Result<void> send(const api::Request& request, Deadline until);
   Result<void> connect(Deadline until);
   Result<api::Response> receive(const api::Request& request, Deadline until);
+
+  Result<api::Response> receive_carried(const api::Request& request, const Carriage& carriage,
+                                        const std::function<Deadline()>& until);
 
   // With the connection given up.
   std::unexpected<Error> broken(ErrorCode code, const std::string& why);

@@ -47,6 +47,25 @@ TEST(HttpClient, CarriesARequestAndItsAnswer) {
   EXPECT_TRUE(seen.ends_with("\r\nContent-Length: 4\r\n\r\nbody")) << seen;
 }
 
+// Beast throws at the body of a TRACE, and at headers beyond 64 KiB: on a thread of a proxy, that
+// was the end of all its requests.
+TEST(HttpClient, NoRequestMakesItThrow) {
+  std::string seen;
+  ScriptedPeer peer({[&](Conversation& c) {
+    seen = c.read_request();
+    c.answer("200 OK", "{}");
+  }});
+  HttpClient client(peer.url());
+  api::Request long_header{"POST", "/", {}, "{}"};
+  long_header.headers.add("X-Long", std::string(70'000, 'x'));
+  EXPECT_EQ(code_of(client.call(long_header, kPlenty)), ErrorCode::invalid);
+  EXPECT_EQ(code_of(client.call({"", "/", {}, ""}, kPlenty)), ErrorCode::invalid);
+  const auto answer = client.call({"TRACE", "/t", {}, "abc"}, kPlenty);
+  ASSERT_TRUE(answer.has_value()) << answer.error().message;
+  EXPECT_EQ(answer->body, "{}");
+  EXPECT_TRUE(seen.ends_with("\r\nContent-Length: 3\r\n\r\nabc")) << seen;
+}
+
 TEST(HttpClient, KeepsItsConnection) {
   ScriptedPeer peer({[](Conversation& c) {
     while (!c.read_request().empty()) c.answer("200 OK", "{}");
@@ -190,6 +209,74 @@ TEST(HttpClient, WhatWouldBreakTheLinesOfARequestIsNotSent) {
   EXPECT_EQ(code_of(client.call({"GET", "/a b", {}, ""}, kPlenty)), ErrorCode::invalid);
   EXPECT_EQ(code_of(HttpClient(peer.url(), "to\nken").call(kGet, kPlenty)), ErrorCode::invalid);
   EXPECT_EQ(code_of(HttpClient("https://there").call(kGet, kPlenty)), ErrorCode::invalid);
+}
+
+// What carry() hands over of one answer.
+struct Handed {
+  int heads = 0;
+  std::string body;
+
+  Carriage by(Carriage::Pace pace, std::size_t hold, Duration timeout = kPlenty) {
+    return {.pace = pace,
+            .timeout = timeout,
+            .hold = hold,
+            .begin = [this](const api::Response&) { ++heads; },
+            .piece =
+                [this](std::string_view piece) {
+                  body += piece;
+                  return true;
+                }};
+  }
+};
+
+TEST(HttpClient, CarryHoldsWhatIsShortAndHandsOverWhatIsLong) {
+  ScriptedPeer peer({[](Conversation& c) {
+    for (const std::size_t size : {4, 5, 1'000'000}) {
+      c.read_request();
+      c.answer("200 OK", std::string(size, 'x'));
+    }
+  }});
+  HttpClient client(peer.url());
+  Handed handed;
+  const Carriage carriage = handed.by(Carriage::Pace::whole, 4);
+  EXPECT_EQ(client.carry(kPost, carriage)->body, "xxxx");
+  EXPECT_EQ(handed.heads, 0);
+  const auto longer = client.carry(kPost, carriage);
+  EXPECT_EQ(longer->status, 200);
+  EXPECT_EQ(longer->body, "");
+  EXPECT_EQ(handed.body, "xxxxx");
+  EXPECT_TRUE(client.carry(kPost, carriage).has_value());
+  EXPECT_EQ(handed.body.size(), 1'000'005U);
+  EXPECT_EQ(handed.heads, 2);
+  EXPECT_EQ(peer.connections(), 1);
+}
+
+TEST(HttpClient, CarryHandsOverAnEndlessAnswerAsItComesAndGivesUpOnSilence) {
+  std::promise<void> begun;
+  std::promise<void> got_first;
+  ScriptedPeer peer({[&](Conversation& c) {
+    c.read_request();
+    c.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+    begun.get_future().wait();
+    c.send("3\r\none\r\n");
+    got_first.get_future().wait();
+    c.send("3\r\ntwo\r\n");
+    c.read_request();
+  }});
+  HttpClient client(peer.url());
+  std::string body;
+  const Carriage carriage{.pace = Carriage::Pace::steps,
+                          .timeout = 300ms,
+                          .hold = 1'000,
+                          .begin = [&](const api::Response&) { begun.set_value(); },
+                          .piece =
+                              [&](std::string_view piece) {
+                                if (body.empty()) got_first.set_value();
+                                body += piece;
+                                return true;
+                              }};
+  EXPECT_EQ(code_of(client.carry(kGet, carriage)), ErrorCode::unavailable);
+  EXPECT_EQ(body, "onetwo");
 }
 
 TEST(HttpClient, FollowHandsOverLinesAsTheyCome) {

@@ -26,7 +26,7 @@ class WorkQueue {
     for (std::size_t i = 0; i < threads; ++i) works_.push_back(make());
     for (const Work& work : works_) {
       threads_.emplace_back([this, &work] {
-        while (std::optional<Job> job = next()) work(std::move(*job));
+        while (std::optional<Job> job = next()) attempt(work, std::move(*job));
       });
     }
   }
@@ -58,6 +58,16 @@ class WorkQueue {
   }
 
  private:
+  // Whoever waits for a job is the work's to answer, failures included; what it lets through ends
+  // neither the process nor the jobs of others.
+  static void attempt(const Work& work, Job job) {
+    try {
+      work(std::move(job));
+    } catch (...) {
+      return;
+    }
+  }
+
   std::optional<Job> next() {
     Lock lock(mutex_);
     while (!ending_ && waiting_.empty()) signal_.wait(lock.native());

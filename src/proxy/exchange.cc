@@ -18,6 +18,9 @@ constexpr int kRaces = 3;  // How often a request looks again that was overtaken
 constexpr int kTooManyRequests = 429;
 constexpr int kUnavailable = 503;
 constexpr int kBadGateway = 502;
+constexpr int kConflict = 409;
+constexpr std::size_t kHeldUnkeyed = 64U
+                                     << 10;  // Longer answers without a key are sent as they come.
 
 api::Response in_flight() {
   return api::Problem(api::Code::busy, "a request with this Idempotency-Key is in flight")
@@ -40,12 +43,13 @@ api::Response noted(api::Response response, Outcome outcome) {
   return response;
 }
 
+// No error of a gateway where the body is missing: clients repeat what got one.
 api::Response replayed_answer(const StoredAnswer& stored, const std::string& name) {
   if (!stored.without_body) return api::replayed(stored.response);
   return api::replayed(
       api::Problem(api::Code::too_large,
                    "the request was carried out, but its answer was too large to be stored")
-          .status(kBadGateway)
+          .status(kConflict)
           .integer("upstream_status", stored.response.status)
           .integer("upstream_bytes", static_cast<std::int64_t>(stored.body_bytes))
           .text("claim", name)
@@ -66,6 +70,25 @@ api::Response unreachable(const Error& error) {
       .finish();
 }
 
+api::Response too_large(std::size_t most) {
+  return api::problem(api::Code::too_large, "the body of a request with a key has at most " +
+                                                std::to_string(most) + " bytes");
+}
+
+// Whatever ends a request ends its answer.
+class BreakingOff {
+ public:
+  explicit BreakingOff(const std::shared_ptr<server::Pieces>& rest) : rest_(rest) {}
+  ~BreakingOff() {
+    if (rest_) rest_->break_off();
+  }
+  BreakingOff(const BreakingOff&) = delete;
+  BreakingOff& operator=(const BreakingOff&) = delete;
+
+ private:
+  const std::shared_ptr<server::Pieces>& rest_;
+};
+
 bool has_keys(std::string_view method) { return method == "POST" || method == "PATCH"; }
 
 }  // namespace
@@ -74,26 +97,24 @@ Exchange::Exchange(Rules rules, Ledger ledger, Probe& probe)
     : rules_(std::move(rules)),
       ledger_(std::move(ledger)),
       probe_(probe),
-      upstream_(rules_.upstream, client::Forwarding{rules_.max_answer}) {}
+      upstream_(rules_.upstream, client::Forwarding{rules_.max_answer, rules_.stopped}) {}
 
-api::Response Exchange::answer(const api::Request& request) {
+Exchange::Answer Exchange::answer(const api::Request& request, const Begin& begin) {
+  begin_ = &begin;
   const auto parent = request.headers.find("traceparent");
   trace_ = parent ? server::parse_traceparent(*parent) : std::nullopt;
   if (trace_ && !(trace_->sampled && probe_.journal().takes(server::Level::info))) trace_.reset();
-  if (request.body.size() > rules_.max_body) {
-    return api::problem(api::Code::too_large,
-                        "a body has at most " + std::to_string(rules_.max_body) + " bytes");
-  }
   if (request.method == "CONNECT") return api::problem(api::Code::unsupported, "no tunnels");
-  if (!has_keys(request.method)) return pass(request);
+  if (!has_keys(request.method)) return pass(request, Outcome::passed);
   const Result<std::optional<std::string>> key = key_of(request.headers);
   if (!key) return api::problem(key.error());
   if (*key) {
-    api::Response response = guarded(request, claim_name(request, **key));
-    response.notes.checked = 1;
-    return response;
+    if (request.body.size() > rules_.max_body) return too_large(rules_.max_body);
+    Answer answer = guarded(request, claim_name(request, **key));
+    if (answer) answer->notes.checked = 1;
+    return answer;
   }
-  if (!rules_.require_key) return pass(request);
+  if (!rules_.require_key) return pass(request, Outcome::passed);
   return api::problem(api::Code::invalid, "POST and PATCH need an Idempotency-Key here");
 }
 
@@ -112,7 +133,7 @@ Result<std::optional<api::Response>> Exchange::answer_known(const std::string& n
   return std::nullopt;
 }
 
-api::Response Exchange::guarded(const api::Request& request, const std::string& name) {
+Exchange::Answer Exchange::guarded(const api::Request& request, const std::string& name) {
   const std::string digest = api::digest_of(request.body);
   for (int races = 0; races < kRaces; ++races) {
     Step check(probe_, Step::Kind::check, trace_);
@@ -132,7 +153,7 @@ api::Response Exchange::guarded(const api::Request& request, const std::string& 
     const auto began = steady_clock::now();
     const Result<Taking> taken = take(name, digest, check);
     if (!taken) return without_store(request, taken.error());
-    if (std::holds_alternative<Unguarded>(*taken)) return noted(pass(request), Outcome::unguarded);
+    if (std::holds_alternative<Unguarded>(*taken)) return pass(request, Outcome::unguarded);
     const Ticket* ticket = std::get_if<Ticket>(&*taken);
     if (ticket == nullptr) continue;
     if (steady_clock::now() - began < kTakeWithin) return send_claimed(request, name, *ticket);
@@ -159,51 +180,93 @@ bool Exchange::frees(int status) const {
          (rules_.retry_5xx && status >= 500);
 }
 
-// Stored before it is told: whoever has seen an answer sees the same one again. Where that fails,
-// the answer is told all the same, and the key is refused from then on.
-api::Response Exchange::send_claimed(const api::Request& request, const std::string& name,
-                                     const Ticket& ticket) {
-  Result<api::Response> answer = forward(request);
-  if (answer) {
-    const bool freed = frees(answer->status);
-    (void)(freed ? ledger_.free(name, ticket) : ledger_.complete(name, ticket, *answer));
-    answer->notes.removed = freed ? 1 : 0;
-    answer->notes.marked = freed ? 0 : 1;
-    return noted(std::move(*answer), Outcome::executed);
+api::Response Exchange::marked(api::Response answer, Outcome outcome) const {
+  if (outcome == Outcome::executed) {
+    answer.notes.removed = frees(answer.status) ? 1 : 0;
+    answer.notes.marked = 1 - answer.notes.removed;
   }
-  if (answer.error().code != ErrorCode::unknown) {
-    (void)ledger_.free(name, ticket);
-    return unreachable(answer.error());
-  }
-  (void)ledger_.lose(name, ticket);
-  return unknown(name, "the request was sent, and its answer was lost: " + answer.error().message);
+  return noted(std::move(answer), outcome);
 }
 
-Result<api::Response> Exchange::forward(const api::Request& request) {
+// Stored before it is told, or before its end is: whoever has seen an answer sees the same one
+// again. Where that fails, the answer is told all the same, and the key is refused from then on.
+void Exchange::settle(const std::string& name, const Ticket& ticket, const Forwarded& sent) {
+  if (!sent.answer) {
+    const bool lost = sent.answer.error().code == ErrorCode::unknown;
+    (void)(lost ? ledger_.lose(name, ticket) : ledger_.free(name, ticket));
+  } else if (frees(sent.answer->status)) {
+    (void)ledger_.free(name, ticket);
+  } else if (sent.rest) {
+    (void)ledger_.complete_without_body(name, ticket, sent.answer->status, sent.body_bytes);
+  } else {
+    (void)ledger_.complete(name, ticket, *sent.answer);
+  }
+}
+
+Exchange::Answer Exchange::send_claimed(const api::Request& request, const std::string& name,
+                                        const Ticket& ticket) {
+  Forwarded sent = forward(request, Pace::whole, Outcome::executed);
+  const BreakingOff breaking_off(sent.rest);
+  settle(name, ticket, sent);
+  if (sent.rest) {
+    if (sent.answer) sent.rest->end();
+    return std::nullopt;
+  }
+  if (sent.answer) return marked(std::move(*sent.answer), Outcome::executed);
+  if (sent.answer.error().code != ErrorCode::unknown) return unreachable(sent.answer.error());
+  return unknown(name,
+                 "the request was sent, and its answer was lost: " + sent.answer.error().message);
+}
+
+Exchange::Forwarded Exchange::forward(const api::Request& request, Pace pace, Outcome outcome) {
+  Forwarded sent{failure(ErrorCode::unavailable, "not sent"), nullptr};
   Step step(probe_, Step::Kind::upstream, trace_);
   api::Headers headers = towards_upstream(request.headers);
   if (const auto trace = step.trace()) headers = with_trace(headers, *trace);
   const api::Request forwarded{request.method, request.target, std::move(headers), request.body};
-  Result<api::Response> answer = upstream_.call(forwarded, rules_.upstream_timeout);
-  step.finish(answer ? std::to_string(answer->status) : name_of(answer.error().code));
-  if (answer) answer->headers = towards_client(answer->headers, request.method);
-  return answer;
+  // With a key, what the client does not take must not cost the answer: it is read to its end.
+  const bool keyed = pace == Pace::whole;
+  const auto half_time = steady_clock::now() + rules_.upstream_timeout / 2;
+  const auto begin = [&](api::Response head) {
+    head.headers = with_length(head.headers);
+    sent.rest = std::make_shared<server::Pieces>();
+    (*begin_)(marked(std::move(head), outcome), sent.rest);
+  };
+  const auto piece = [&](std::string_view bytes) {
+    sent.body_bytes += bytes.size();
+    const auto until = keyed ? half_time : steady_clock::now() + rules_.upstream_timeout;
+    return sent.rest->put(bytes, until) || keyed;
+  };
+  sent.answer = upstream_.carry(forwarded, {.pace = pace,
+                                            .timeout = rules_.upstream_timeout,
+                                            .hold = keyed ? rules_.max_answer : kHeldUnkeyed,
+                                            .begin = begin,
+                                            .piece = piece});
+  step.finish(sent.answer ? std::to_string(sent.answer->status)
+                          : name_of(sent.answer.error().code));
+  if (sent.answer) sent.answer->headers = towards_client(sent.answer->headers, request.method);
+  return sent;
 }
 
-api::Response Exchange::pass(const api::Request& request) {
-  Result<api::Response> answer = forward(request);
-  if (answer) return noted(std::move(*answer), Outcome::passed);
-  if (answer.error().code != ErrorCode::unknown) return unreachable(answer.error());
+Exchange::Answer Exchange::pass(const api::Request& request, Outcome outcome) {
+  Forwarded sent = forward(request, Pace::steps, outcome);
+  const BreakingOff breaking_off(sent.rest);
+  if (sent.rest) {
+    if (sent.answer) sent.rest->end();
+    return std::nullopt;
+  }
+  if (sent.answer) return noted(std::move(*sent.answer), outcome);
+  if (sent.answer.error().code != ErrorCode::unknown) return unreachable(sent.answer.error());
   return api::Problem(api::Code::unknown,
-                      "sent, and the answer was lost: " + answer.error().message)
+                      "sent, and the answer was lost: " + sent.answer.error().message)
       .status(kBadGateway)
       .finish();
 }
 
-api::Response Exchange::without_store(const api::Request& request, const Error& error) {
+Exchange::Answer Exchange::without_store(const api::Request& request, const Error& error) {
   const bool down = error.code == ErrorCode::unavailable || error.code == ErrorCode::unknown;
   if (down && rules_.if_store_down == IfStoreDown::proceed) {
-    return noted(pass(request), Outcome::unguarded);
+    return pass(request, Outcome::unguarded);
   }
   if (error.code == ErrorCode::corrupt) return api::problem(error);
   return api::problem(api::Code::unavailable, "nothing was sent: " + error.message);

@@ -1,17 +1,23 @@
 // One request after the other: the rules of the proxy, without threads and sockets of clients.
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <stop_token>
+
 #include "client/http_client.h"
 #include "proxy/ledger.h"
 #include "proxy/probe.h"
+#include "server/pieces.h"
 
 namespace once::proxy {
 
 struct Rules {
   std::string upstream;  // http://host:port
   Duration upstream_timeout = std::chrono::seconds(30);
-  std::size_t max_body = 1U << 20;     // Bytes of a request's body,
-  std::size_t max_answer = 16U << 20;  // and of an answer's.
+  std::stop_token stopped = {};        // What is at the upstream then is given up.
+  std::size_t max_body = 1U << 20;     // Bytes of the body of a request with a key,
+  std::size_t max_answer = 16U << 20;  // and of an answer to it that is held and stored.
   bool require_key = false;
   bool retry_5xx = false;
   AfterUnknown after_unknown = AfterUnknown::refuse;
@@ -27,11 +33,22 @@ class Exchange {
  public:
   Exchange(Rules rules, Ledger ledger, Probe& probe);  // `probe` must outlive it.
 
-  // Blocks until there is an answer, which there always is. Its notes say what it is.
-  api::Response answer(const api::Request& request);
+  // Blocks until there is an answer, which there always is. Its notes say what it is. One that is
+  // sent as it comes is told to `begin` instead, and then blocks until it is over.
+  using Answer = std::optional<api::Response>;
+  using Begin = std::function<void(api::Response head, std::shared_ptr<server::Pieces> rest)>;
+  Answer answer(const api::Request& request, const Begin& begin);
 
  private:
-  api::Response guarded(const api::Request& request, const std::string& name);
+  // What came of a request that was sent: if `rest` is there, the answer has begun without its end.
+  struct Forwarded {
+    Result<api::Response> answer;
+    std::shared_ptr<server::Pieces> rest;
+    std::uint64_t body_bytes = 0;  // Of those that went to `rest`.
+  };
+  using Pace = client::Carriage::Pace;
+
+  Answer guarded(const api::Request& request, const std::string& name);
 
   // The claim, with what stood in its way left to the caller.
   Result<Taking> take(const std::string& name, const std::string& digest, Step& check);
@@ -39,18 +56,20 @@ class Exchange {
   // The answer, or nothing: then it is this request's turn.
   Result<std::optional<api::Response>> answer_known(const std::string& name,
                                                     const std::string& digest);
-  api::Response send_claimed(const api::Request& request, const std::string& name,
-                             const Ticket& ticket);
+  Answer send_claimed(const api::Request& request, const std::string& name, const Ticket& ticket);
+  void settle(const std::string& name, const Ticket& ticket, const Forwarded& sent);
 
   // Untouched, but for what is about connections.
-  Result<api::Response> forward(const api::Request& request);
-  api::Response pass(const api::Request& request);
-  api::Response without_store(const api::Request& request, const Error& error);
+  Forwarded forward(const api::Request& request, Pace pace, api::Outcome outcome);
+  Answer pass(const api::Request& request, api::Outcome outcome);
+  Answer without_store(const api::Request& request, const Error& error);
+  api::Response marked(api::Response answer, api::Outcome outcome) const;
   bool frees(int status) const;
 
   const Rules rules_;
   Ledger ledger_;
   Probe& probe_;
+  const Begin* begin_ = nullptr;        // Of the request under way.
   std::optional<server::Trace> trace_;  // Of the request under way, if it is recorded.
   client::HttpClient upstream_;
 };

@@ -57,9 +57,11 @@ api::Headers towards_upstream(const api::Headers& headers) {
   return forwarded;
 }
 
+api::Headers with_length(const api::Headers& headers) { return without(headers, {}); }
+
 api::Headers towards_client(const api::Headers& headers, std::string_view method) {
   constexpr std::array<std::string_view, 1> kAnew = {"Content-Length"};
-  return method == "HEAD" ? without(headers, {}) : without(headers, kAnew);
+  return method == "HEAD" ? with_length(headers) : without(headers, kAnew);
 }
 
 }  // namespace once::proxy

@@ -12,6 +12,9 @@ bool same_name(std::string_view a, std::string_view b);  // Case does not matter
 api::Headers towards_upstream(const api::Headers& headers);
 
 // Of an answer to a request of `method`. HEAD tells a length without a body, and keeps it.
+// Of an answer that is sent as it comes: its length, if that is known, is the upstream's.
+api::Headers with_length(const api::Headers& headers);
+
 api::Headers towards_client(const api::Headers& headers, std::string_view method);
 
 }  // namespace once::proxy

@@ -145,17 +145,24 @@ Result<Taking> Ledger::take(const std::string& name, const std::string& digest) 
   return refused(*answer);
 }
 
+Result<api::Response> Ledger::store(const std::string& name, const Ticket& ticket,
+                                    const Bytes& record) {
+  const std::string json = api::json_text(armored(record));
+  return write(request_for("POST", name, "/complete", body_with(ticket, "result", json)));
+}
+
 Result<void> Ledger::complete(const std::string& name, const Ticket& ticket,
                               const api::Response& answer) {
-  const auto store = [&](const Bytes& record) {
-    const std::string json = api::json_text(armored(record));
-    return write(request_for("POST", name, "/complete", body_with(ticket, "result", json)));
-  };
-  Result<api::Response> done = store(encode(answer));
+  Result<api::Response> done = store(name, ticket, encode(answer));
   if (done ? done->status == 413 : done.error().code == ErrorCode::too_large) {
-    done = store(encode_without_body(answer));
+    done = store(name, ticket, encode_without_body(answer));
   }
   return settled(done);
+}
+
+Result<void> Ledger::complete_without_body(const std::string& name, const Ticket& ticket,
+                                           int status, std::uint64_t body_bytes) {
+  return settled(store(name, ticket, encode_without_body(status, body_bytes)));
 }
 
 Result<void> Ledger::free(const std::string& name, const Ticket& ticket) {

@@ -62,6 +62,10 @@ class Ledger {
   // that was forgotten meanwhile has nothing to remember.
   Result<void> complete(const std::string& name, const Ticket& ticket, const api::Response& answer);
 
+  // For one that was too large to be held even here.
+  Result<void> complete_without_body(const std::string& name, const Ticket& ticket, int status,
+                                     std::uint64_t body_bytes);
+
   Result<void> free(const std::string& name, const Ticket& ticket);
 
   // As AfterUnknown says.
@@ -70,6 +74,8 @@ class Ledger {
  private:
   api::Request request_for(const std::string& method, const std::string& name,
                            std::string_view action, std::string body) const;
+
+  Result<api::Response> store(const std::string& name, const Ticket& ticket, const Bytes& record);
 
   // All that is written may be repeated, and is, a few times.
   Result<api::Response> write(const api::Request& request);

@@ -1,5 +1,7 @@
 #include "proxy/serve.h"
 
+#include <algorithm>
+#include <stop_token>
 #include <utility>
 
 #include "api/service.h"
@@ -64,6 +66,8 @@ Call call_to(const ProxyOptions& options, OwnStore* own) {
   return [client](const api::Request& request) { return client->call(request, kStoreCall); };
 }
 
+constexpr std::size_t kMaxPassedBody = 64U << 20;
+
 constexpr server::Settings kForWatchers = {.threads = 1, .max_connections = 64};
 
 // What to say of it.
@@ -96,8 +100,11 @@ Result<void> serve(ProxyOptions options, const std::function<void(const std::str
     if (!store) return std::unexpected(std::move(store.error()));
     own = std::make_unique<OwnStore>(std::move(*store));
   }
-  options.settings.max_body_bytes = options.rules.max_body;
-  options.settings.max_document_bytes = options.rules.max_body;
+  // What has no key is the upstream's to bound.
+  options.settings.max_body_bytes = std::max(options.rules.max_body, kMaxPassedBody);
+  options.settings.max_document_bytes = options.settings.max_body_bytes;
+  std::stop_source stopping;
+  options.rules.stopped = stopping.get_token();
   const std::uint64_t instance = system_entropy().random();
   const std::string on = own ? own->describe() : options.store;
   server::Journal journal(options.journal);
@@ -124,6 +131,7 @@ Result<void> serve(ProxyOptions options, const std::function<void(const std::str
   const int signal = server::wait_for(signals);
   journal.line(server::Level::info, "stop").integer("signal", signal);
   server.drain(options.rules.upstream_timeout + kTakeWithin);
+  stopping.request_stop();  // By then only what is without a key, and goes on for ever, is left.
   workers.finish();
   return {};
 }

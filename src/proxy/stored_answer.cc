@@ -10,17 +10,17 @@ constexpr std::uint64_t kMaxHeaders = 10'000;
 
 enum class Form : std::uint8_t { whole = 0, without_body = 1 };
 
-RecordWriter start(const api::Response& response, Form form) {
+RecordWriter start(int status, Form form) {
   RecordWriter out(RecordKind::answer, kFormat);
   out.number(static_cast<std::uint64_t>(form));
-  out.number(static_cast<std::uint64_t>(response.status));
+  out.number(static_cast<std::uint64_t>(status));
   return out;
 }
 
 }  // namespace
 
 Bytes encode(const api::Response& response) {
-  RecordWriter out = start(response, Form::whole);
+  RecordWriter out = start(response.status, Form::whole);
   out.number(response.headers.fields().size());
   for (const auto& [name, value] : response.headers.fields()) {
     out.bytes(name);
@@ -31,8 +31,12 @@ Bytes encode(const api::Response& response) {
 }
 
 Bytes encode_without_body(const api::Response& response) {
-  RecordWriter out = start(response, Form::without_body);
-  out.number(response.body.size());
+  return encode_without_body(response.status, response.body.size());
+}
+
+Bytes encode_without_body(int status, std::uint64_t body_bytes) {
+  RecordWriter out = start(status, Form::without_body);
+  out.number(body_bytes);
   return out.finish();
 }
 

@@ -19,6 +19,7 @@ struct StoredAnswer {
 
 Bytes encode(const api::Response& response);
 Bytes encode_without_body(const api::Response& response);  // Its status and length, no headers.
+Bytes encode_without_body(int status, std::uint64_t body_bytes);
 Result<StoredAnswer> decode_answer(std::string_view record);
 
 }  // namespace once::proxy

@@ -42,9 +42,10 @@ std::optional<api::Response> Watched::respond(api::Request request, Home& home, 
   };
   std::optional<api::Response> now =
       inner_.respond(std::move(request), home,
-                     [answered, later = std::move(later)](api::Response response) mutable {
+                     [answered, later = std::move(later)](api::Response response,
+                                                          server::Done::Rest rest) mutable {
                        answered(response);
-                       later(std::move(response));
+                       later(std::move(response), std::move(rest));
                      });
   if (now) answered(*now);
   return now;

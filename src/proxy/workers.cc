@@ -1,15 +1,35 @@
 #include "proxy/workers.h"
 
+#include <exception>
 #include <utility>
 
 #include "api/problem.h"
 
 namespace once::proxy {
+namespace {
+
+// Whoever waits gets an answer, whatever fails. A claim that was taken by then stays: its request
+// may have been sent, and it is `unknown` once its time is over.
+void carry(Exchange& exchange, const api::Request& request, server::Done& done) {
+  bool begun = false;
+  Exchange::Answer answer;
+  try {
+    answer = exchange.answer(request, [&](api::Response head, server::Done::Rest rest) {
+      begun = true;
+      done(std::move(head), std::move(rest));
+    });
+  } catch (const std::exception& error) {
+    answer = api::Problem(api::Code::unknown, error.what()).status(502).finish();
+  }
+  if (answer && !begun) done(std::move(*answer));
+}
+
+}  // namespace
 
 Workers::Workers(std::size_t count, const std::function<std::unique_ptr<Exchange>()>& make)
     : queue_(count, 4 * count, [&make] {
         const std::shared_ptr<Exchange> exchange = make();
-        return [exchange](Job job) { job.done(exchange->answer(job.request)); };
+        return [exchange](Job job) { carry(*exchange, job.request, job.done); };
       }) {}
 
 std::optional<api::Response> Workers::respond(api::Request request, Home&, Done later) {

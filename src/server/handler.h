@@ -1,20 +1,47 @@
 // Who answers the requests that a server reads: it knows no sockets.
 #pragma once
 
+#include <concepts>
 #include <expected>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "api/follow.h"
 #include "once/batching_driver.h"
 #include "server/follow_hub.h"
+#include "server/pieces.h"
 
 namespace once::server {
+
+// Takes an answer, once; with the pieces of its body that are still to come, if there are any.
+class Done {
+ public:
+  using Rest = std::shared_ptr<Pieces>;
+
+  template <class F>
+    requires std::invocable<F&, api::Response, Rest> && (!std::same_as<F, Done>)
+  Done(F done) : done_(std::move(done)) {}
+  template <class F>
+    requires std::invocable<F&, api::Response> && (!std::invocable<F&, api::Response, Rest>)
+  Done(F done)
+      : done_([done = std::move(done)](api::Response response, const Rest&) mutable {
+          done(std::move(response));
+        }) {}
+
+  void operator()(api::Response response, Rest rest = nullptr) {
+    done_(std::move(response), std::move(rest));
+  }
+
+ private:
+  std::move_only_function<void(api::Response, Rest)> done_;
+};
 
 // Must be safe to share between threads.
 class Handler {
  public:
-  using Done = std::move_only_function<void(api::Response)>;
+  using Done = server::Done;
 
   virtual ~Handler() = default;
 

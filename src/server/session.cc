@@ -78,6 +78,9 @@ class Connection final : public Session,
 
   void abort() override {
     deserted_ = true;
+    for (const Owed& owed : owed_) {
+      if (owed.rest) owed.rest->leave();
+    }
     if (follower_) shared_.handler.hub()->leave(*std::exchange(follower_, std::nullopt));
     error_code ignored;
     socket_.shutdown(tcp::socket::shutdown_both, ignored);
@@ -108,8 +111,10 @@ class Connection final : public Session,
     Framing framing;
     bool ready = false;
     std::string bytes;
-    std::size_t held = 0;      // About how many bytes it takes until it is ready.
-    std::size_t reserved = 0;  // Of what all connections share.
+    std::size_t held = 0;                    // About how many bytes it takes until it is ready.
+    std::size_t reserved = 0;                // Of what all connections share.
+    std::shared_ptr<Pieces> rest = nullptr;  // Of its body, if it is sent as it comes,
+    bool chunked = false;                    // and how.
   };
 
   // The system would go on offering it to a peer that takes nothing.
@@ -286,17 +291,63 @@ class Connection final : public Session,
     if (!following) return settle(id, following.error());
     if (*following) return start_following(id, **following);
     std::optional<api::Response> ready = shared_.handler.respond(
-        std::move(request), *this, [self = shared_from_this(), id](api::Response response) {
-          if (self->thread_.is_here()) return self->settle_and_flush(id, response);
-          self->thread_.later(
-              [self, id, response = std::move(response)] { self->settle_and_flush(id, response); });
+        std::move(request), *this,
+        [self = shared_from_this(), id](api::Response response, const Done::Rest& rest) {
+          if (self->thread_.is_here()) return self->settle_and_flush(id, response, rest);
+          self->thread_.later([self, id, response = std::move(response), rest] {
+            self->settle_and_flush(id, response, rest);
+          });
         });
     if (ready) settle(id, *ready);
   }
 
-  void settle_and_flush(std::uint64_t id, const api::Response& response) {
-    settle(id, response);
+  void settle_and_flush(std::uint64_t id, const api::Response& response, const Done::Rest& rest) {
+    if (rest) {
+      begin(id, response, rest);
+    } else {
+      settle(id, response);
+    }
     flush();
+  }
+
+  // The head of an answer whose body comes in pieces: each is sent as soon as it is there and the
+  // one before it was taken.
+  void begin(std::uint64_t id, const api::Response& response, const Done::Rest& rest) {
+    if (!socket_.is_open()) return rest->leave();
+    for (Owed& owed : owed_) {
+      if (owed.id != id) continue;
+      owed.rest = rest;
+      owed.chunked = comes_in_chunks(response, owed.framing);
+      // Where nothing else tells its end, the connection does.
+      if (!owed.chunked && !response.headers.find("Content-Length"))
+        owed.framing.keep_alive = false;
+      owed.bytes = encode_head(response, owed.framing, shared_.clock.now());
+      owed.ready = true;
+      held_ -= std::exchange(owed.held, 0);
+      release(std::exchange(owed.reserved, 0));
+      unsent_ += owed.bytes.size();
+    }
+    rest->watch([self = weak_from_this()] {
+      const auto alive = self.lock();
+      if (alive) alive->thread_.later([alive] { alive->flush(); });
+    });
+  }
+
+  // What is there of the first answer's body. False if more of it is to come.
+  bool take_pieces(Owed& owed) {
+    const Pieces::Taken taken = owed.rest->take();
+    const std::size_t before = out_.size();
+    if (owed.chunked) {
+      append_chunk(out_, taken.bytes);
+    } else {
+      out_ += taken.bytes;
+    }
+    const bool whole = taken.state == Pieces::State::whole;
+    if (whole && owed.chunked) out_ += kLastChunk;
+    // Its peer is to see that it did not get all.
+    if (taken.state == Pieces::State::broken) owed.framing.keep_alive = false;
+    unsent_ += out_.size() - before;
+    return taken.state != Pieces::State::open;
   }
 
   // From here on the connection carries events in place of answers. Whoever is fed says when it may
@@ -365,11 +416,12 @@ class Connection final : public Session,
     if (writing_ || !socket_.is_open()) return;
     out_.clear();
     while (!owed_.empty() && owed_.front().ready) {
-      out_ += owed_.front().bytes;
+      out_ += std::exchange(owed_.front().bytes, {});
+      if (owed_.front().rest && !take_pieces(owed_.front())) break;
       closing_ |= !owed_.front().framing.keep_alive;
       owed_.pop_front();
     }
-    if (out_.empty()) return;
+    if (out_.empty()) return closing_ && !lingering_ ? abort() : void();
     writing_ = true;
     written_since_ = std::chrono::steady_clock::now();
     asio::async_write(socket_, asio::buffer(out_),

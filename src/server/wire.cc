@@ -88,13 +88,9 @@ void date(std::string& out, Time now) {
   out += "\r\n";
 }
 
-}  // namespace
-
-std::string encode(const api::Response& response, const Framing& framing, Time now) {
-  std::string out;
-  out.reserve(256 + response.body.size());
+// What a proxy was given goes on as it was: an answer has the date of its origin.
+void head(std::string& out, const api::Response& response, Time now) {
   start(out, response.status);
-  // A proxy's answer has the date of its origin, and to HEAD the length that its origin told.
   if (!response.headers.find("Date")) date(out, now);
   for (const auto& [name, value] : response.headers.fields()) {
     out += name;
@@ -102,20 +98,52 @@ std::string encode(const api::Response& response, const Framing& framing, Time n
     out += value;
     out += "\r\n";
   }
-  const bool bodiless = response.status == 204 || response.status == 304;
-  if (!bodiless && !(framing.head && response.headers.find("Content-Length"))) {
-    out += "Content-Length: ";
-    out += std::to_string(response.body.size());
-    out += "\r\n";
-  }
+}
+
+void end_head(std::string& out, const Framing& framing) {
   if (!framing.keep_alive) {
     out += "Connection: close\r\n";
   } else if (framing.http_1_0) {
     out += "Connection: keep-alive\r\n";
   }
   out += "\r\n";
+}
+
+}  // namespace
+
+std::string encode(const api::Response& response, const Framing& framing, Time now) {
+  std::string out;
+  out.reserve(256 + response.body.size());
+  head(out, response, now);
+  // To HEAD, a proxy tells the length that the origin told.
+  const bool bodiless = response.status == 204 || response.status == 304;
+  if (!bodiless && !(framing.head && response.headers.find("Content-Length"))) {
+    out += "Content-Length: ";
+    out += std::to_string(response.body.size());
+    out += "\r\n";
+  }
+  end_head(out, framing);
   if (!bodiless && !framing.head) out += response.body;
   return out;
+}
+
+bool comes_in_chunks(const api::Response& response, const Framing& framing) {
+  return !framing.http_1_0 && !response.headers.find("Content-Length");
+}
+
+std::string encode_head(const api::Response& response, const Framing& framing, Time now) {
+  std::string out;
+  head(out, response, now);
+  if (comes_in_chunks(response, framing)) out += "Transfer-Encoding: chunked\r\n";
+  end_head(out, framing);
+  return out;
+}
+
+void append_chunk(std::string& out, std::string_view bytes) {
+  if (bytes.empty()) return;
+  std::array<char, 24> size{};
+  const int length = std::snprintf(size.data(), size.size(), "%zx\r\n", bytes.size());
+  out.append(size.data(), static_cast<std::size_t>(length)).append(bytes).append("\r\n");
 }
 
 std::string encode_stream_head(std::string_view content_type, Time now) {

@@ -62,6 +62,16 @@ TEST(ProxyCarrying, ChunkedBodiesGoBothWaysAndAreReplayed) {
   EXPECT_EQ(upstream.requests(), 1);
 }
 
+TEST(ProxyCarrying, ATraceWithABodyPassesAsAnyOther) {
+  Upstream upstream(echoed);
+  ProxyProcess proxy(upstream.url(), "memory:");
+  RawHttp client(proxy.port());
+  const auto answer = client.call("TRACE", "/t", "abc");
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->body, "abc");
+  EXPECT_EQ(proxy.terminate(), 0);
+}
+
 TEST(ProxyCarrying, ABodyIsAsLargeAsItsLimitAndNoLarger) {
   Upstream upstream(echoed);
   ProxyProcess proxy(upstream.url(), "memory:", {"--max-body", "3000000"});
@@ -90,19 +100,93 @@ TEST(ProxyCarrying, AnAnswerTooLargeToStoreIsPassedOnAndItsRequestIsNotSentAgain
   RawHttp client(proxy.port());
   EXPECT_TRUE(client.call("POST", "/", "b", key_header("k"))->body == large);
   const auto again = client.call("POST", "/", "b", key_header("k"));
-  EXPECT_EQ(again->status, 502);
+  EXPECT_EQ(again->status, 409);
+  EXPECT_EQ(again->header("Retry-After"), "");
   EXPECT_TRUE(holds(again->body, R"("code":"too_large","upstream_status":200)")) << again->body;
   EXPECT_TRUE(holds(again->body, R"("upstream_bytes":1000000)")) << again->body;
   EXPECT_EQ(upstream.requests(), 1);
 }
 
-TEST(ProxyCarrying, AnAnswerBeyondTheLimitIsLost) {
-  Upstream upstream([](const std::string&, int) { return http_answer("200 OK", "12345"); });
+// H16: it is complete, so that its request is done and not sent again.
+TEST(ProxyCarrying, AnAnswerBeyondTheLimitIsPassedOnAndRecordedWithoutItsBody) {
+  const std::string large(3'000'000, 'x');
+  Upstream upstream(
+      [&](const std::string&, int) { return http_answer("201 Created", large, "X-Own: y\r\n"); });
   ProxyProcess proxy(upstream.url(), "memory:", {"--max-answer", "4"});
   RawHttp client(proxy.port());
   const auto answer = client.call("POST", "/", "b", key_header("k"));
-  EXPECT_EQ(answer->status, 502);
-  EXPECT_TRUE(holds(answer->body, R"("code":"unknown")")) << answer->body;
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->status, 201);
+  EXPECT_EQ(answer->header("X-Own"), "y");
+  EXPECT_TRUE(answer->body == large);
+  const auto again = client.call("POST", "/", "b", key_header("k"));
+  EXPECT_EQ(again->status, 409);
+  EXPECT_TRUE(holds(again->body, R"("code":"too_large","upstream_status":201)")) << again->body;
+  EXPECT_TRUE(holds(again->body, R"("upstream_bytes":3000000)")) << again->body;
+  EXPECT_EQ(upstream.requests(), 1);
+}
+
+TEST(ProxyCarrying, AnAnswerBeyondTheLimitThatBreaksOffIsUnknown) {
+  Upstream upstream([&](const std::string&, int) {
+    return "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 99\r\n\r\nhalf of it";
+  });
+  ProxyProcess proxy(upstream.url(), "memory:", {"--max-answer", "4"});
+  RawHttp client(proxy.port());
+  EXPECT_FALSE(client.call("POST", "/", "b", key_header("k")).has_value());
+  RawHttp other(proxy.port());
+  const auto again = other.call("POST", "/", "b", key_header("k"));
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->status, 502);
+  EXPECT_TRUE(holds(again->body, R"("code":"unknown")")) << again->body;
+  EXPECT_EQ(upstream.requests(), 1);
+}
+
+TEST(ProxyCarrying, WithoutAKeyLargeBodiesPassBothWays) {
+  const std::string large(20'000'000, 'x');
+  Upstream upstream([&](const std::string& request, int number) {
+    return request.starts_with("GET") ? http_answer("200 OK", large) : echoed(request, number);
+  });
+  ProxyProcess proxy(upstream.url(), "memory:");
+  RawHttp client(proxy.port());
+  for (int i = 0; i < 2; ++i) {
+    const auto answer = client.call("GET", "/");
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_EQ(answer->status, 200);
+    EXPECT_TRUE(answer->body == large);
+  }
+  const std::string sent = large.substr(0, 3'000'000);
+  EXPECT_TRUE(client.call("PUT", "/", sent)->body == sent);
+}
+
+std::string lines_until(RawHttp& client, const std::string& last) {
+  std::string lines;
+  while (const auto line = client.receive_line()) {
+    lines += *line + "\n";
+    if (*line == last) break;
+  }
+  return lines;
+}
+
+// Events, and long polls: the upstream goes on only when the client has got what came before.
+TEST(ProxyCarrying, WithoutAKeyAnAnswerIsSentAsItComes) {
+  Gate first;
+  Gate second;
+  ScriptedPeer upstream({[&](Conversation& c) {
+    c.read_request();
+    c.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
+    first.wait();
+    c.send("data: 1\n\n");
+    second.wait();
+    c.send("data: 2\n\n");
+  }});
+  ProxyProcess proxy(upstream.url(), "memory:");
+  RawHttp client(proxy.port());
+  client.send("GET /events HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_TRUE(holds(lines_until(client, "\r"), "Transfer-Encoding: chunked"));
+  first.open();
+  EXPECT_TRUE(holds(lines_until(client, "data: 1"), "data: 1"));
+  second.open();
+  EXPECT_TRUE(holds(lines_until(client, "0\r"), "data: 2"));
 }
 
 TEST(ProxyCarrying, ConnectionsAreKeptOpenOnBothSides) {

@@ -1,0 +1,33 @@
+#include "cli/outcome.h"
+
+#include <gtest/gtest.h>
+
+namespace once::cli {
+namespace {
+
+Finished finished_with(const std::string& output) {
+  Finished finished;
+  finished.out.add(output);
+  finished.err.add(output);
+  return finished;
+}
+
+// The smallest value that a store takes is 396 KiB, DynamoDB's.
+TEST(OutcomeOfACommand, H16_TakesNoMoreThanHalfAsMuchAgainWhateverWasWritten) {
+  for (const char c : {'\0', '\x1f', '"', '\\', '\n', 'a', '\xff'}) {
+    const std::string json = outcome_json(finished_with(std::string(100'000, c)));
+    EXPECT_LT(json.size(), 2 * Captured::kMost * 3 / 2) << static_cast<int>(c);
+    EXPECT_NE(json.find("\"stderr_cut\":true"), std::string::npos);
+  }
+}
+
+TEST(OutcomeOfACommand, WhatIsShorterThanItWasIsMarkedAndStillText) {
+  EXPECT_EQ(outcome_json(finished_with("a\u00e9"), 2),
+            R"({"exit":0,"stdout":"a","stdout_cut":true,"stderr":"a","stderr_cut":true})");
+  EXPECT_EQ(outcome_json(finished_with("ab"), 2), R"({"exit":0,"stdout":"ab","stderr":"ab"})");
+  EXPECT_EQ(outcome_json(finished_with("ab"), 0),
+            R"({"exit":0,"stdout":"","stdout_cut":true,"stderr":"","stderr_cut":true})");
+}
+
+}  // namespace
+}  // namespace once::cli
