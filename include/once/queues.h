@@ -4,6 +4,11 @@
 //                    a queue of Amazon SQS; the options are region, endpoint (of something else
 //                    that speaks like it), dead (the queue for dead letters, QUEUE-dead otherwise;
 //                    made if it is not there) and wait (for messages in one call, in seconds, 5)
+//   amqp://user:password@host:port/VHOST/QUEUE
+//                    a queue of RabbitMQ; user and password (guest), port (5672) and VHOST (/) may
+//                    be left out; the options are dead, as above, and group (the header whose value
+//                    names a message's group). Both queues are made, as quorum queues, if they are
+//                    not there
 #pragma once
 
 #include <memory>

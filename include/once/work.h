@@ -76,8 +76,9 @@ struct DeliveryReport {
   const Message& message;
   std::string key;  // "" if it has none.
   Delivered what;
-  std::string reason;  // Of what is not handled or a duplicate.
-  Duration taken;      // Since it was received.
+  std::string_view cause;  // One of a few words, for counting: "already_done", "handler_failed".
+  std::string reason;      // For people, of what is not handled or a duplicate.
+  Duration taken;          // Since it was received.
 };
 
 class Worker {

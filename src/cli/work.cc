@@ -109,6 +109,7 @@ Result<work::ServeOptions> options_of(const Invocation& invocation) {
   Result<server::JournalOptions> journal = journal_of(invocation);
   if (!journal) return std::unexpected(std::move(journal.error()));
   options.journal = std::move(*journal);
+  options.metrics_listen = invocation.option("metrics-listen").value_or("");
   return options;
 }
 
@@ -122,9 +123,9 @@ int run(const Invocation& invocation) {
 }
 
 constexpr std::array kOptions = {
-    Option{"concurrency"}, Option{"max-attempts"}, Option{"lease"}, Option{"ttl"},
-    Option{"retry-delay"}, Option{"key-from"},     Option{"http"},  Option{"http-timeout"},
-    Option{"owner"},       Option{"log"},
+    Option{"concurrency"},    Option{"max-attempts"}, Option{"lease"}, Option{"ttl"},
+    Option{"retry-delay"},    Option{"key-from"},     Option{"http"},  Option{"http-timeout"},
+    Option{"metrics-listen"}, Option{"owner"},        Option{"log"},
 };
 constexpr std::array kVerbs = {Verb{.least = 1,
                                     .most = kAnyNumber,
@@ -147,6 +148,9 @@ acknowledged unhandled, and one that another worker is at comes back later.
 
   sqs://NAME?region=REGION    a queue of Amazon SQS; &endpoint=URL of what speaks like it, &dead=NAME
                               for dead letters (NAME-dead otherwise), &wait=5 seconds for messages
+  amqp://USER:PASSWORD@HOST:PORT/VHOST/NAME
+                              a queue of RabbitMQ; all but host and name may be left out. ?dead=NAME
+                              as above, &group=HEADER names the group within which order is kept
 
 COMMAND has the message's body as its standard input and ONCE_KEY, ONCE_FENCE, ONCE_ATTEMPT and
 ONCE_MESSAGE_ID in its environment. Exit code 0 completes the message. Any other frees it, and it
@@ -168,6 +172,7 @@ They happen together with the completion, or not at all: exactly once.
   --http-timeout 5m   for an answer
   --owner NAME        who this is, for 'once claim show'; HOST:PID otherwise
   --log text|json     write a line to standard error for each delivery; otherwise for troubles only
+  --metrics-listen HOST:PORT    answer GET /metrics and /healthz there
 
 TERM lets it finish what is under way and take no more; a second one ends it at once.
 

@@ -4,6 +4,9 @@
 
 #include "once/queues.h"
 #include "open/address.h"
+#ifdef ONCE_HAS_RABBITMQ
+#include "queues/rabbitmq/address.h"
+#endif
 #ifdef ONCE_HAS_SQS
 #include "queues/sqs/queue.h"
 #endif
@@ -69,7 +72,19 @@ Opened open_queue(std::string_view text) {
     return failure(ErrorCode::unsupported, "this build has no queues on SQS");
   }
 #endif
-  return failure(ErrorCode::invalid, "a queue's address is sqs://QUEUE?region=REGION");
+#ifdef ONCE_HAS_RABBITMQ
+  if (address.scheme == "amqp") {
+    Result<rabbitmq::Options> options = rabbitmq::options_of(address);
+    if (!options) return std::unexpected(std::move(options.error()));
+    return rabbitmq::open(std::move(*options));
+  }
+#else
+  if (address.scheme == "amqp") {
+    return failure(ErrorCode::unsupported, "this build has no queues on RabbitMQ");
+  }
+#endif
+  return failure(ErrorCode::invalid,
+                 "a queue's address is sqs://QUEUE?region=REGION or amqp://HOST/QUEUE");
 }
 
 }  // namespace once

@@ -22,7 +22,8 @@ Duration Handling::delay_after(std::int64_t failures) const {
 
 Ended Handling::handle(const Message& message) const {
   const Result<std::string> key = claim_of(queue_.name(), message, options_.key);
-  Ended ended = key ? run(message, *key) : bury(message, key.error().message, message.deliveries);
+  Ended ended =
+      key ? run(message, *key) : bury(message, "no_key", key.error().message, message.deliveries);
   if (key) ended.key = *key;
   settle(message, ended);
   return ended;
@@ -46,7 +47,8 @@ Ended Handling::run(const Message& message, const std::string& key) const {
     return attempt_at(message, attempt, lost.get_token(), course);
   });
   if (!ran) return ended(message, ran.error(), course);
-  return {.what = ran->replayed ? Delivered::duplicate : Delivered::handled};
+  if (ran->replayed) return {.what = Delivered::duplicate, .cause = "already_done"};
+  return {.what = Delivered::handled, .cause = "handled"};
 }
 
 // A message that ends its workers has no attempt that fails, only some that never finish. One that
@@ -55,6 +57,7 @@ Result<Effects> Handling::attempt_at(const Message& message, Attempt& attempt,
                                      std::stop_token stopped, Course& course) const {
   course.number = attempt.number();
   if (attempt.number() > options_.max_attempts && message.deliveries > 1) {
+    course.unfinished = true;
     Error error{ErrorCode::invalid, "no attempt at it came to an end"};
     return failed(message, attempt, std::move(error), course);
   }
@@ -88,44 +91,45 @@ std::unexpected<Error> Handling::failed(const Message& message, const Attempt& a
 
 Ended Handling::ended(const Message& message, const NotRun& not_run, const Course& course) const {
   Ended back{.reason = not_run.error.message, .back = delay_after(course.number)};
+  const auto comes_back = [&](Delivered what, std::string_view cause) {
+    back.what = what;
+    back.cause = cause;
+    return back;
+  };
   switch (not_run.why) {
     case Why::busy:
-      back.what = Delivered::busy;
       back.back = std::clamp(not_run.until - once_.now(), kLeastBack, kMostBack);
-      return back;
+      return comes_back(Delivered::busy, "already_processing");
     case Why::retry:
+      if (course.dead)
+        return comes_back(Delivered::dead, course.unfinished ? "unfinished" : "attempts_used_up");
+      if (!course.lost) return comes_back(Delivered::failed, "handler_failed");
+      [[fallthrough]];
+    case Why::fenced: back.back = options_.lease; return comes_back(Delivered::lost, "lease_lost");
     case Why::refused:
-      if (course.dead) {
-        back.what = Delivered::dead;
-      } else if (course.lost) {
-        back.what = Delivered::lost;
-        back.back = options_.lease;
-      } else if (not_run.why == Why::refused && course.number >= options_.max_attempts) {
-        return bury(message, not_run.error.message, course.number);
-      } else {
-        back.what = Delivered::failed;
+      if (course.number >= options_.max_attempts) {
+        return bury(message, "attempts_used_up", not_run.error.message, course.number);
       }
-      return back;
-    case Why::fenced:
-      back.what = Delivered::lost;
-      back.back = options_.lease;
-      return back;
+      return comes_back(Delivered::failed, "effects_refused");
     case Why::store:
-      back.what = Delivered::returned;
       back.back = delay_after(message.deliveries);
       back.store_down = true;
-      return back;
+      return comes_back(Delivered::returned, "store_down");
     case Why::failed:
     case Why::mismatch: break;
   }
-  return bury(message, not_run.error.message, course.number);
+  return bury(message, "failed_for_good", not_run.error.message, course.number);
 }
 
-Ended Handling::bury(const Message& message, std::string reason, std::int64_t failures) const {
+Ended Handling::bury(const Message& message, std::string_view cause, std::string reason,
+                     std::int64_t failures) const {
   const Result<void> dead = queue_.dead_letter(message, reason);
-  if (dead) return {.what = Delivered::dead, .reason = std::move(reason)};
+  if (dead) return {.what = Delivered::dead, .cause = cause, .reason = std::move(reason)};
   trouble_(dead.error());
-  return {.what = Delivered::failed, .reason = std::move(reason), .back = delay_after(failures)};
+  return {.what = Delivered::failed,
+          .cause = "no_dead_letter",
+          .reason = std::move(reason),
+          .back = delay_after(failures)};
 }
 
 // What does not reach the broker costs a repeated delivery.

@@ -10,6 +10,7 @@ namespace once::work {
 
 struct Ended {
   Delivered what = Delivered::handled;
+  std::string_view cause;
   std::string key;
   std::string reason;
   bool store_down = false;
@@ -39,7 +40,8 @@ class Handling {
   struct Course {
     std::int64_t number = 0;
     bool lost = false;
-    bool dead = false;  // Its dead letter is written.
+    bool dead = false;        // Its dead letter is written.
+    bool unfinished = false;  // Because earlier attempts did not end.
   };
 
   Ended run(const Message& message, const std::string& key) const;
@@ -49,7 +51,8 @@ class Handling {
   std::unexpected<Error> failed(const Message& message, const Attempt& attempt, Error error,
                                 Course& course) const;
   Ended ended(const Message& message, const NotRun& not_run, const Course& course) const;
-  Ended bury(const Message& message, std::string reason, std::int64_t failures) const;
+  Ended bury(const Message& message, std::string_view cause, std::string reason,
+             std::int64_t failures) const;
   void settle(const Message& message, const Ended& ended) const;
 
   Once& once_;

@@ -139,7 +139,7 @@ class Worker::Loop {
       }
     }
     signal_.notify_all();
-    return_all(late, Duration::zero(), "the worker ends");
+    return_all(late, {.cause = "stopping", .reason = "the worker ends"});
   }
 
   void stand_in_line(Taken taken) ONCE_REQUIRES(mutex_) {
@@ -166,7 +166,7 @@ class Worker::Loop {
       taken_ -= waiting.size();
     }
     signal_.notify_all();
-    return_all(waiting, Duration::zero(), "the worker ends");
+    return_all(waiting, {.cause = "stopping", .reason = "the worker ends"});
   }
 
   void serve() {
@@ -179,7 +179,9 @@ class Worker::Loop {
       const work::Ended ended = handling_.handle(message);
       tell(*taken, ended);
       const std::vector<Taken> behind = leave(message.group, ended);
-      return_all(behind, ended.back, "one before it in its group came back");
+      return_all(
+          behind,
+          {.cause = "group", .reason = "one before it in its group came back", .back = ended.back});
       signal_.notify_all();
     }
   }
@@ -224,12 +226,12 @@ class Worker::Loop {
     }
   }
 
-  // From the last on, so that those brokers which put back at the front keep the order.
-  void return_all(const std::vector<Taken>& messages, Duration delay, const std::string& reason) {
-    for (auto at = messages.rbegin(); at != messages.rend(); ++at) {
-      const Result<void> returned = queue_.give_back(at->message, delay);
+  void return_all(const std::vector<Taken>& messages, work::Ended how) {
+    how.what = Delivered::returned;
+    for (const Taken& taken : messages) {
+      const Result<void> returned = queue_.give_back(taken.message, how.back);
       if (!returned) trouble_(returned.error());
-      tell(*at, {.what = Delivered::returned, .reason = reason});
+      tell(taken, how);
     }
   }
 
@@ -238,6 +240,7 @@ class Worker::Loop {
     report_({.message = taken.message,
              .key = ended.key,
              .what = ended.what,
+             .cause = ended.cause,
              .reason = ended.reason,
              .taken = clock_.now() - taken.since});
   }

@@ -51,6 +51,14 @@ class SqsSender {
       call(form, "/queue/" + queue);
     }
   }
+  // Hidden ones are counted, too; and for a while some that are gone.
+  std::int64_t size(const std::string& queue) {
+    sqs::Form form("GetQueueAttributes");
+    const auto attributes =
+        sqs::attributes_in(call(form.add("AttributeName.1", "All"), "/queue/" + queue)).value();
+    return std::stoll(attributes.at("ApproximateNumberOfMessages")) +
+           std::stoll(attributes.at("ApproximateNumberOfMessagesNotVisible"));
+  }
   std::vector<Message> receive(const std::string& queue) {
     sqs::Form form("ReceiveMessage");
     form.add("MaxNumberOfMessages", 10).add("AttributeName.1", "All");

@@ -20,6 +20,7 @@ struct ServeOptions {
   Duration http_timeout = std::chrono::minutes(5);
   WorkerOptions worker;
   server::JournalOptions journal;
+  std::string metrics_listen;  // host:port; "" for nowhere.
 };
 
 // Works until TERM or INT; then it finishes what is under way. A second one ends it at once, and
