@@ -177,8 +177,8 @@ class Worker::Loop {
         (void)queue_.extend(message, options_.lease);
       }
       const work::Ended ended = handling_.handle(message);
-      tell(*taken, ended);
       const std::vector<Taken> behind = leave(message.group, ended);
+      tell(*taken, ended);
       return_all(
           behind,
           {.cause = "group", .reason = "one before it in its group came back", .back = ended.back});

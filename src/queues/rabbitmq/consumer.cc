@@ -13,8 +13,9 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr auto kWait = std::chrono::seconds(2);             // For messages.
-constexpr auto kPause = std::chrono::milliseconds(500);     // Between tries to connect.
+constexpr auto kWait = std::chrono::seconds(2);          // For messages.
+constexpr auto kPause = std::chrono::milliseconds(500);  // Between tries to connect.
+constexpr auto kLeastHeld = std::chrono::seconds(1);
 constexpr Duration kLongestPoll = std::chrono::seconds(1);  // Heartbeats are seen to in between.
 
 std::string text_of(const amqp_field_value_t& value) {
@@ -38,6 +39,10 @@ std::int64_t number_in(const std::string& text) {
   std::int64_t number = 0;
   std::from_chars(std::to_address(text.begin()), std::to_address(text.end()), number);
   return number;
+}
+
+std::unexpected<Error> lost_meanwhile() {
+  return failure(ErrorCode::unavailable, "rabbitmq: the connection was lost meanwhile");
 }
 
 }  // namespace
@@ -90,7 +95,7 @@ Result<void> Consumer::put(Order order) {
   {
     const Lock lock(mutex_);
     if (order.tag.connection != number_ || !connected_) {
-      return failure(ErrorCode::unavailable, "rabbitmq: the connection was lost meanwhile");
+      return lost_meanwhile();
     }
     orders_.push_back(order);
   }
@@ -108,18 +113,22 @@ Result<void> Consumer::give_back(const Message& message, Duration delay) {
   const std::optional<Tag> tag = tag_of(message);
   if (!tag) return failure(ErrorCode::invalid, "rabbitmq: no message of this queue");
   if (delay <= Duration::zero()) return put({Order::Kind::give_back, *tag});
-  Tag early = *tag;
   {
     const Lock lock(mutex_);
-    held_.emplace(std::pair(Steady::now() + delay, tag->delivery), *tag);
-    if (held_.size() <= at_once_) early.delivery = 0;
-    if (early.delivery != 0) {
-      early = held_.begin()->second;
-      held_.erase(held_.begin());
-    }
+    if (tag->connection != number_ || !connected_) return lost_meanwhile();
+    const Instant now = Steady::now();
+    if (held_.size() >= at_once_) hurry(now + kLeastHeld);
+    held_.emplace(std::pair(now + delay, tag->delivery), *tag);
   }
   (void)::eventfd_write(wake_, 1);
-  return early.delivery == 0 ? Result<void>() : put({Order::Kind::give_back, early});
+  return {};
+}
+
+// Not at once, or a message that nobody can handle now would go round and round.
+void Consumer::hurry(Instant due) {
+  auto soonest = held_.extract(held_.begin());
+  soonest.key().first = std::min(soonest.key().first, due);
+  held_.insert(std::move(soonest));
 }
 
 void Consumer::run() {

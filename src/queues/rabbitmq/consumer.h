@@ -3,7 +3,7 @@
 //
 // RabbitMQ has no delays: what is to come back later is held here, unacknowledged, and returned
 // when it is time. As many are held as are handled at once; when there are more, the one that is
-// due next goes back early.
+// due next goes back early, within a second.
 #pragma once
 
 #include <condition_variable>
@@ -51,6 +51,7 @@ class Consumer {
 
   static std::optional<Tag> tag_of(const Message& message);
   Result<void> put(Order order);
+  void hurry(Instant due) ONCE_REQUIRES(mutex_);
 
   // On the thread.
   void run();

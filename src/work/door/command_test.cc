@@ -88,9 +88,14 @@ TEST_F(CommandHandler, WhatItLeavesInTheBackgroundEndsWithIt) {
   std::ifstream in(file);
   pid_t pid = 0;
   in >> pid;
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  std::string text{std::istreambuf_iterator<char>(status), {}};
-  EXPECT_TRUE(text.empty() || text.find("State:\tZ") != std::string::npos) << text;
+  const auto ended = [&] {
+    std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+    const std::string text{std::istreambuf_iterator<char>(status), {}};
+    return text.empty() || text.find("State:\tZ") != std::string::npos;
+  };
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!ended() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_TRUE(ended());
 }
 
 TEST_F(CommandHandler, ALostLeaseStopsIt) {
