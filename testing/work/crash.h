@@ -72,7 +72,7 @@ class CrashTest {
 
   // One of them dies whenever some more messages have been handled; half way the broker does.
   void disturb() {
-    const int kills = fleet_.size() < 5 ? 3 : 8;
+    const int kills = fleet_.size() < 5 ? 2 : 8;
     for (int kill = 1; kill <= kills; ++kill) {
       const int when = messages_ * kill / (kills + 2);
       ASSERT_TRUE(eventually([&] { return begun() >= when; }, std::chrono::seconds(120)));

@@ -52,7 +52,7 @@ TEST_P(CrashOnRabbitMqAndAServer, EveryEffectHappensExactlyOnceAndNoneIsLostOrSt
                    .is_empty = [&] { return waiting(name) == 0U; },
                    .dead_letters = [&] { return waiting(name + "-dead").value_or(1); }};
   const bool whole = GetParam() == 5;
-  const int messages = whole ? 1'000 : 200;
+  const int messages = whole ? 1'000 : 100;
   if (!whole) world.restart_broker = nullptr;
   CrashTest(std::move(world), GetParam(), messages, 1).run();
 }

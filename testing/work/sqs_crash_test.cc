@@ -38,7 +38,7 @@ TEST_P(CrashOnSqsAndDynamoDb, EveryEffectHappensExactlyOnceAndNoneIsLostOrStuck)
                    .is_empty = [&] { return sender.size(name) == 0; },
                    .dead_letters = [&] { return sender.receive(name + "-dead").size(); }};
   const bool whole = GetParam() == 5;
-  const int messages = whole ? 1'000 : 200;
+  const int messages = whole ? 1'000 : 100;
   if (!whole) world.restart_broker = nullptr;
   CrashTest(std::move(world), GetParam(), messages, 1).run();
 }

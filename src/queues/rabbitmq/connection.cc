@@ -66,7 +66,7 @@ Result<void> Connection::check(const amqp_rpc_reply_t& reply) {
 }
 
 Result<std::unique_ptr<Connection>> Connection::open(const Options& options) {
-  const amqp_connection_state_t state = amqp_new_connection();
+  auto* const state = amqp_new_connection();
   if (state == nullptr) return away("no memory");
   std::unique_ptr<Connection> connection(new Connection(state));
   amqp_socket_t* const socket = amqp_tcp_socket_new(state);

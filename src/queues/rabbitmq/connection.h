@@ -48,7 +48,7 @@ class Connection {
  private:
   explicit Connection(amqp_connection_state_t state) : state_(state) {}
 
-  const amqp_connection_state_t state_;
+  amqp_connection_state_t_* const state_;
 };
 
 // There from now on: one that is not there is made, lasting and replicated (a quorum queue); one

@@ -165,7 +165,7 @@ Result<void> Consumer::connect() {
     ++number_;
     prefetch = 2 * at_once_;  // Those that are handled, and those that are held.
   }
-  const amqp_connection_state_t state = connection_->state();
+  auto* const state = connection_->state();
   (void)amqp_basic_qos(state, kChannel, 0, static_cast<std::uint16_t>(prefetch), 0);
   if (Result<void> ok = connection_->reply(); !ok) return ok;
   (void)amqp_basic_consume(state, kChannel, bytes_of(options_.queue), amqp_empty_bytes, 0, 0, 0,
@@ -185,7 +185,7 @@ Result<void> Consumer::work() {
   // What was done just before is not to be done again.
   std::deque<Order> last = std::exchange(orders_, {});
   std::erase_if(last, [](const Order& order) { return order.kind != Order::Kind::ack; });
-  (void)carry_out(std::move(last));
+  (void)carry_out(last);
   (void)amqp_connection_close(connection_->state(), AMQP_REPLY_SUCCESS);
   return failure(ErrorCode::unavailable, "rabbitmq: the end");
 }
@@ -201,7 +201,7 @@ std::deque<Consumer::Order> Consumer::take_orders() {
   return orders;
 }
 
-Result<void> Consumer::carry_out(std::deque<Order> orders) {
+Result<void> Consumer::carry_out(const std::deque<Order>& orders) {
   constexpr amqp_boolean_t kRequeue = 1;
   for (const Order& order : orders) {
     const std::uint64_t tag = order.tag.delivery;

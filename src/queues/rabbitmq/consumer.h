@@ -57,7 +57,7 @@ class Consumer {
   void run();
   Result<void> connect();
   Result<void> work();
-  Result<void> carry_out(std::deque<Order> orders);
+  Result<void> carry_out(const std::deque<Order>& orders);
   Result<void> take_arrived();
   std::deque<Order> take_orders();
   void wait_for_more();

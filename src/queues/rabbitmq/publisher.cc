@@ -69,7 +69,7 @@ Result<void> Publisher::send(const std::string& queue, const Message& message) {
 
 // A message that no queue takes is sent back before it is confirmed.
 Result<void> Publisher::confirmed() {
-  const amqp_connection_state_t state = connection_->state();
+  auto* const state = connection_->state();
   const timeval patience = timeval_of(kPatience);
   for (bool returned = false;;) {
     amqp_frame_t frame{};
