@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 # What is a component of its own, built or not: its header does not go with core.
-set(once_own_headers rocksdb_store.h dynamodb_store.h redis_store.h s3_store.h open.h)
+set(once_own_headers rocksdb_store.h dynamodb_store.h redis_store.h s3_store.h open.h work.h queues.h)
 set(once_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/once)
 
 function(once_install_component name)

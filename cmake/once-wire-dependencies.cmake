@@ -1,1 +1,2 @@
 find_dependency(simdjson)
+find_dependency(OpenSSL)

@@ -71,6 +71,10 @@ struct RunOptions {
 
   // How long to try to record what the work came to, while the store cannot be reached.
   Duration patience = kAttemptLife;
+
+  // Called after each try to renew the lease, on another thread, while the work runs: for what is
+  // to be kept as long as the lease, and for stopping when attempt.lost().
+  std::function<void(const Attempt&)> on_renewal;
 };
 
 // The work has an outcome.
@@ -129,6 +133,9 @@ class Once {
   Log& log();  // Of strategy `conditional`, as effects use it.
   Documents& documents();
   Tallies& tallies();
+
+  // The store's time, as it is known here.
+  Time now();
 
   // Through a server there is none: then every call of it is `unsupported`.
   Store& store();

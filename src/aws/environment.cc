@@ -1,5 +1,6 @@
 #include "aws/environment.h"
 
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <utility>
@@ -11,6 +12,17 @@ Environment process_environment() {
     const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
     return std::string(value == nullptr ? "" : value);
   };
+}
+
+std::string endpoint_in(const Environment& environment, const std::string& service,
+                        const std::string& region) {
+  std::string own = "AWS_ENDPOINT_URL_";
+  for (const char c : service) own += static_cast<char>(std::toupper(c));
+  for (const std::string& name : {own, std::string("AWS_ENDPOINT_URL")}) {
+    if (std::string named = environment(name); !named.empty()) return named;
+  }
+  std::string endpoint = "https://";
+  return endpoint.append(service).append(".").append(region).append(".amazonaws.com");
 }
 
 std::optional<std::string> file_content(const std::string& path) {

@@ -79,5 +79,6 @@ extern const Command kTable;
 extern const Command kTally;
 extern const Command kToken;
 extern const Command kVersion;
+extern const Command kWork;
 
 }  // namespace once::cli

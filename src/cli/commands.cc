@@ -35,9 +35,9 @@ const Command* nearest(std::string_view name) {
 }  // namespace
 
 std::span<const Command> commands() {
-  static const std::array kCommands = {kRun,    kServe,      kProxy, kClaim, kSeen,    kLog,
-                                       kDoc,    kTally,      kHot,   kToken, kTable,   kExport,
-                                       kImport, kCheckpoint, kBench, kDemo,  kVersion, kHelp};
+  static const std::array kCommands = {
+      kRun,   kWork,  kServe,  kProxy,  kClaim,      kSeen,  kLog,  kDoc,     kTally, kHot,
+      kToken, kTable, kExport, kImport, kCheckpoint, kBench, kDemo, kVersion, kHelp};
   return kCommands;
 }
 

@@ -5,6 +5,9 @@
 #include "cli/cli_fixture.h"
 #include "testing/servers/dynamodb_local.h"
 #include "testing/servers/needs.h"
+#ifdef ONCE_HAS_SQS
+#include "testing/servers/sqs_queues.h"
+#endif
 
 namespace once::cli {
 namespace {
@@ -39,6 +42,17 @@ std::optional<std::string> surroundings([[maybe_unused]] const std::string& comm
   }
 #else
   if (command == "table") return std::nullopt;
+#endif
+#ifdef ONCE_HAS_SQS
+  if (command == "work") {
+    if (testing::ElasticMq::missing() && testing::may_skip()) return std::nullopt;
+    const testing::ElasticMq& server = testing::shared_elasticmq();
+    testing::SqsSender(server.url()).make("jobs");
+    return "export AWS_ACCESS_KEY_ID=id AWS_SECRET_ACCESS_KEY=secret AWS_ENDPOINT_URL_SQS=" +
+           server.url() + "\n";
+  }
+#else
+  if (command == "work") return std::nullopt;
 #endif
   return "";
 }

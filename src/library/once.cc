@@ -70,6 +70,7 @@ Claims& Once::claims() { return backend_->claims(); }
 Log& Once::log() { return backend_->log(); }
 Documents& Once::documents() { return backend_->documents(); }
 Tallies& Once::tallies() { return backend_->tallies(); }
+Time Once::now() { return backend_->now(); }
 Store& Once::store() { return backend_->store(); }
 
 }  // namespace once

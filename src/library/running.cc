@@ -49,6 +49,7 @@ RunResult Running::run(const Once::Work& work) {
   const Duration every = std::max(Duration(1), options_.lease / kRenewalsPerLease);
   const Periodic keeper(backend_.clock(), every, [this] {
     renew();
+    if (options_.on_renewal) options_.on_renewal(attempt_);
     return false;
   });
   const Result<Effects> effects = perform(work);

@@ -9,8 +9,6 @@
 namespace once::dynamodb {
 namespace {
 
-std::string environment(const std::string& name) { return aws::process_environment()(name); }
-
 std::string region_of(const DynamoDbOptions& options) {
   return options.region.empty() ? aws::configured_region(aws::process_environment())
                                 : options.region;
@@ -18,11 +16,7 @@ std::string region_of(const DynamoDbOptions& options) {
 
 std::string endpoint_of(const DynamoDbOptions& options, const std::string& region) {
   if (!options.endpoint.empty()) return options.endpoint;
-  for (const char* name : {"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"}) {
-    if (std::string named = environment(name); !named.empty()) return named;
-  }
-  std::string endpoint = "https://dynamodb.";
-  return endpoint.append(region).append(".amazonaws.com");
+  return aws::endpoint_in(aws::process_environment(), "dynamodb", region);
 }
 
 double units_in(const Json& consumed) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "aws/credential_chain.h"
+#include "aws/profiles.h"
 #include "aws/signer.h"
 
 namespace once::s3 {
@@ -22,8 +23,7 @@ std::string named_endpoint(const S3Options& options) {
 // Servers other than Amazon's mostly have one region and call it so.
 std::string region_of(const S3Options& options, bool amazons) {
   if (!options.region.empty()) return options.region;
-  std::string region = environment("AWS_REGION");
-  if (region.empty()) region = environment("AWS_DEFAULT_REGION");
+  std::string region = aws::configured_region(aws::process_environment());
   return region.empty() && !amazons ? "us-east-1" : region;
 }
 

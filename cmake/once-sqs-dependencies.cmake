@@ -1,0 +1,5 @@
+find_dependency(pugixml)
+if(NOT TARGET once::aws)
+  include(${CMAKE_CURRENT_LIST_DIR}/once-aws-dependencies.cmake)
+  include(${CMAKE_CURRENT_LIST_DIR}/once-aws-targets.cmake)
+endif()

@@ -1,0 +1,90 @@
+#include <charconv>
+#include <map>
+#include <utility>
+
+#include "once/queues.h"
+#include "open/address.h"
+#ifdef ONCE_HAS_RABBITMQ
+#include "queues/rabbitmq/address.h"
+#endif
+#ifdef ONCE_HAS_SQS
+#include "queues/sqs/queue.h"
+#endif
+
+namespace once {
+namespace {
+
+using Opened = Result<std::unique_ptr<Queue>>;
+
+#ifdef ONCE_HAS_SQS
+// Nothing unless it is a whole number of seconds up to `most`.
+std::optional<Duration> seconds_in(const std::string& text, std::int64_t most) {
+  std::int64_t count = 0;
+  const char* const end = std::to_address(text.end());
+  const auto [stopped, error] = std::from_chars(std::to_address(text.begin()), end, count);
+  if (error != std::errc() || stopped != end || count < 0 || count > most) return std::nullopt;
+  return std::chrono::seconds(count);
+}
+
+Result<void> set(sqs::Options& options, const std::string& name, const std::string& value) {
+  constexpr std::int64_t kMostWait = 20;
+  if (name == "region") {
+    options.region = value;
+  } else if (name == "endpoint") {
+    options.endpoint = value;
+  } else if (name == "dead") {
+    options.dead = value;
+  } else if (const auto wait = name == "wait" ? seconds_in(value, kMostWait) : std::nullopt) {
+    options.wait = *wait;
+  } else {
+    return failure(ErrorCode::invalid,
+                   "sqs has the options region, endpoint, dead and wait (0 to 20 seconds), not \"" +
+                       name + "=" + value + "\"");
+  }
+  return {};
+}
+
+Opened open_sqs(const Address& address) {
+  const std::string_view place = address.place;
+  if (!place.starts_with("//") || place.size() == 2 || place.find('/', 2) != place.npos) {
+    return failure(ErrorCode::invalid, "a queue's address is sqs://QUEUE?region=REGION");
+  }
+  sqs::Options options{.queue = std::string(place.substr(2))};
+  const auto given = options_in(address.options);
+  if (!given) return std::unexpected(given.error());
+  for (const auto& [name, value] : *given) {
+    if (Result<void> ok = set(options, name, value); !ok) {
+      return std::unexpected(std::move(ok.error()));
+    }
+  }
+  return sqs::open(options);
+}
+#endif
+
+}  // namespace
+
+Opened open_queue(std::string_view text) {
+  const Address address = parse_address(text);
+#ifdef ONCE_HAS_SQS
+  if (address.scheme == "sqs") return open_sqs(address);
+#else
+  if (address.scheme == "sqs") {
+    return failure(ErrorCode::unsupported, "this build has no queues on SQS");
+  }
+#endif
+#ifdef ONCE_HAS_RABBITMQ
+  if (address.scheme == "amqp") {
+    Result<rabbitmq::Options> options = rabbitmq::options_of(address);
+    if (!options) return std::unexpected(std::move(options.error()));
+    return rabbitmq::open(std::move(*options));
+  }
+#else
+  if (address.scheme == "amqp") {
+    return failure(ErrorCode::unsupported, "this build has no queues on RabbitMQ");
+  }
+#endif
+  return failure(ErrorCode::invalid,
+                 "a queue's address is sqs://QUEUE?region=REGION or amqp://HOST/QUEUE");
+}
+
+}  // namespace once

@@ -1,0 +1,77 @@
+#include "queues/rabbitmq/address.h"
+
+#include <charconv>
+#include <memory>
+#include <utility>
+
+namespace once::rabbitmq {
+namespace {
+
+std::unexpected<Error> wrong() {
+  return failure(ErrorCode::invalid,
+                 "a queue's address is amqp://USER:PASSWORD@HOST:PORT/VHOST/QUEUE");
+}
+
+bool decode(std::string_view text, std::string& into) {
+  std::optional<std::string> decoded = percent_decoded(text);
+  const bool good = decoded && !decoded->empty() && decoded->find('\0') == std::string::npos;
+  if (good) into = std::move(*decoded);
+  return good;
+}
+
+bool take_user(std::string_view text, Options& options) {
+  const std::size_t colon = text.find(':');
+  if (!decode(text.substr(0, colon), options.user)) return false;
+  return colon == std::string_view::npos || decode(text.substr(colon + 1), options.password);
+}
+
+bool take_host(std::string_view text, Options& options) {
+  constexpr int kMostPort = 65'535;
+  const std::size_t colon = text.rfind(':');
+  options.host = text.substr(0, colon);
+  if (options.host.empty()) return false;
+  if (colon == std::string_view::npos) return true;
+  const std::string_view port = text.substr(colon + 1);
+  const char* const end = std::to_address(port.end());
+  const auto [stopped, error] = std::from_chars(std::to_address(port.begin()), end, options.port);
+  return error == std::errc() && stopped == end && options.port > 0 && options.port <= kMostPort;
+}
+
+bool take_path(std::string_view text, Options& options) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return decode(text, options.queue);
+  return decode(text.substr(0, slash), options.vhost) &&
+         decode(text.substr(slash + 1), options.queue) &&
+         text.find('/', slash + 1) == std::string_view::npos;
+}
+
+}  // namespace
+
+Result<Options> options_of(const Address& address) {
+  std::string_view place = address.place;
+  if (!place.starts_with("//")) return wrong();
+  place.remove_prefix(2);
+  const std::size_t path = place.find('/');
+  if (path == std::string_view::npos) return wrong();
+  std::string_view server = place.substr(0, path);
+  Options options;
+  const std::size_t at = server.rfind('@');
+  if (at != std::string_view::npos && !take_user(server.substr(0, at), options)) return wrong();
+  if (at != std::string_view::npos) server.remove_prefix(at + 1);
+  if (!take_host(server, options) || !take_path(place.substr(path + 1), options)) return wrong();
+  const auto given = options_in(address.options);
+  if (!given) return std::unexpected(given.error());
+  for (const auto& [name, value] : *given) {
+    if (name == "dead") {
+      options.dead = value;
+    } else if (name == "group") {
+      options.group = value;
+    } else {
+      return failure(ErrorCode::invalid,
+                     "amqp has the options dead and group, not \"" + name + "\"");
+    }
+  }
+  return options;
+}
+
+}  // namespace once::rabbitmq

@@ -1,0 +1,12 @@
+// amqp://USER:PASSWORD@HOST:PORT/VHOST/QUEUE?dead=QUEUE&group=HEADER
+#pragma once
+
+#include "open/address.h"
+#include "queues/rabbitmq/queue.h"
+
+namespace once::rabbitmq {
+
+// Messages never have the password.
+Result<Options> options_of(const Address& address);
+
+}  // namespace once::rabbitmq

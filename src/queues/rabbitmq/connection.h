@@ -1,0 +1,58 @@
+// A connection to a broker with one channel, and what librabbitmq says as our errors. Used by one
+// thread at a time.
+#pragma once
+
+#include <amqp.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "once/error.h"
+#include "once/time.h"
+
+namespace once::rabbitmq {
+
+struct Options {
+  std::string host = "localhost";
+  int port = 5672;
+  std::string user = "guest";
+  std::string password = "guest";
+  std::string vhost = "/";
+  std::string queue;
+  std::string dead;   // For dead letters; "" for the queue's name with "-dead".
+  std::string group;  // The header that names a message's group; "" for none.
+};
+
+inline constexpr amqp_channel_t kChannel = 1;
+
+amqp_bytes_t bytes_of(std::string_view text);
+std::string text_of(amqp_bytes_t bytes);
+timeval timeval_of(Duration length);
+
+class Connection {
+ public:
+  // `unavailable` if the broker cannot be reached, `denied` if it does not let us in.
+  static Result<std::unique_ptr<Connection>> open(const Options& options);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  amqp_connection_state_t state() const { return state_; }
+
+  // What became of the call before. After an error the connection is of no use.
+  Result<void> reply() const { return check(amqp_get_rpc_reply(state_)); }
+  static Result<void> check(const amqp_rpc_reply_t& reply);
+  static Result<void> check(int status);
+
+ private:
+  explicit Connection(amqp_connection_state_t state) : state_(state) {}
+
+  amqp_connection_state_t_* const state_;
+};
+
+// There from now on: one that is not there is made, lasting and replicated (a quorum queue); one
+// that is there is used as it is.
+Result<void> ensure_queue(const Options& options, const std::string& queue);
+
+}  // namespace once::rabbitmq

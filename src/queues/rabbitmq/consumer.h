@@ -1,0 +1,86 @@
+// Takes messages from a queue on a thread of its own, which has the connection to itself and makes
+// it anew when it is lost. Safe to share between threads.
+//
+// RabbitMQ has no delays: what is to come back later is held here, unacknowledged, and returned
+// when it is time. As many are held as are handled at once; when there are more, the one that is
+// due next goes back early, within a second.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "kernel/mutex.h"
+#include "once/queue.h"
+#include "queues/rabbitmq/connection.h"
+
+namespace once::rabbitmq {
+
+class Consumer {
+ public:
+  explicit Consumer(Options options);
+  ~Consumer();
+  Consumer(const Consumer&) = delete;
+  Consumer& operator=(const Consumer&) = delete;
+
+  // The first call says how many messages there are to be here at once.
+  Result<std::vector<Message>> receive(std::size_t most);
+
+  // `unavailable` for a message of a connection that was lost: it comes again by itself.
+  Result<void> ack(const Message& message);
+  Result<void> give_back(const Message& message, Duration delay);
+
+ private:
+  using Instant = std::chrono::steady_clock::time_point;
+
+  // Which delivery on which connection.
+  struct Tag {
+    std::uint64_t connection = 0;
+    std::uint64_t delivery = 0;
+  };
+  struct Order {
+    enum class Kind : std::uint8_t { ack, give_back } kind;
+    Tag tag;
+  };
+
+  static std::optional<Tag> tag_of(const Message& message);
+  Result<void> put(Order order);
+  void hurry(Instant due) ONCE_REQUIRES(mutex_);
+
+  // On the thread.
+  void run();
+  Result<void> connect();
+  Result<void> work();
+  Result<void> carry_out(const std::deque<Order>& orders);
+  Result<void> take_arrived();
+  std::deque<Order> take_orders();
+  void wait_for_more();
+  void lose(const Error& error);
+  bool pause();
+  Message message_of(const amqp_envelope_t& envelope) const;
+
+  const Options options_;
+  const int wake_;                          // An eventfd.
+  std::unique_ptr<Connection> connection_;  // The thread's.
+
+  Mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t at_once_ ONCE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t number_ ONCE_GUARDED_BY(mutex_) = 0;  // Of the connection.
+  bool connected_ ONCE_GUARDED_BY(mutex_) = false;
+  bool ending_ ONCE_GUARDED_BY(mutex_) = false;
+  Error trouble_ ONCE_GUARDED_BY(mutex_){ErrorCode::unavailable, "rabbitmq: not connected yet"};
+  std::deque<Message> arrived_ ONCE_GUARDED_BY(mutex_);
+  std::deque<Order> orders_ ONCE_GUARDED_BY(mutex_);
+  std::multimap<std::pair<Instant, std::uint64_t>, Tag> held_ ONCE_GUARDED_BY(mutex_);
+
+  std::thread thread_;  // Last: it uses all of the above.
+};
+
+}  // namespace once::rabbitmq

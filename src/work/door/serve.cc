@@ -1,0 +1,116 @@
+#include "work/door/serve.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include "once/open.h"
+#include "once/queues.h"
+#include "proxy/metrics_page.h"
+#include "server/lifetime.h"
+#include "server/server.h"
+#include "work/door/command.h"
+#include "work/door/http.h"
+#include "work/door/watch.h"
+
+namespace once::work {
+namespace {
+
+using server::Level;
+
+constexpr Duration kTurn = std::chrono::seconds(10);  // For a directory that another has open.
+
+// The first signal lets the worker finish, the second does not: then the guardian ends what runs.
+class Signals {
+ public:
+  Signals(const sigset_t& signals, Worker& worker)
+      : thread_([this, signals, &worker] {
+          for (int count = 0;; ++count) {
+            const int signal = server::wait_for(signals);
+            if (over_) return;
+            if (count > 0) ::_exit(128 + signal);
+            worker.stop();
+          }
+        }) {}
+  ~Signals() {
+    over_ = true;
+    (void)::kill(::getpid(), SIGTERM);  // Held everywhere but there.
+    thread_.join();
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+ private:
+  std::atomic<bool> over_ = false;
+  std::thread thread_;
+};
+
+Result<Handler> handler_of(const ServeOptions& options, const Guardian& guardian) {
+  if (!options.http.empty()) return http_handler(options.http, options.http_timeout);
+  return command_handler(options.command, guardian);
+}
+
+constexpr server::Settings kForWatchers = {.threads = 1, .max_connections = 64};
+
+// What to say of it.
+Result<std::string> listen_if_asked(server::Server& watchers, const std::string& address) {
+  if (address.empty()) return "";
+  const Result<std::string> url = watchers.listen(address);
+  if (!url) return std::unexpected(url.error());
+  return "; metrics at " + *url + "/metrics";
+}
+
+// A message that is delivered once more after its outcome is forgotten is handled once more.
+void warn_of_replays(server::Journal& journal, Queue& queue, Duration ttl) {
+  const Result<std::optional<Duration>> kept = queue.retention();
+  if (!kept || (*kept && **kept <= ttl)) return;
+  auto line = journal.line(Level::warning, "ttl_below_retention");
+  line.text("reason",
+            "the queue keeps messages for longer than done ones are known: one that is delivered "
+            "again after --ttl is handled again");
+  line.integer("ttl_seconds", std::chrono::floor<std::chrono::seconds>(ttl).count());
+  if (*kept) {
+    line.integer("retention_seconds", std::chrono::floor<std::chrono::seconds>(**kept).count());
+  }
+}
+
+}  // namespace
+
+Result<void> serve(const ServeOptions& options,
+                   const std::function<void(const std::string&)>& ready) {
+  const sigset_t signals = server::hold_signals();
+  const Result<Guardian> guardian = Guardian::start();
+  if (!guardian) return std::unexpected(guardian.error());
+  Result<Handler> handler = handler_of(options, *guardian);
+  if (!handler) return std::unexpected(std::move(handler.error()));
+  Result<Once> once =
+      open(options.store, options.name_space, {.wait_for_turn = kTurn, .token = options.token});
+  if (!once) return std::unexpected(std::move(once.error()));
+  const Result<std::unique_ptr<Queue>> queue = open_queue(options.queue);
+  if (!queue) return std::unexpected(queue.error());
+  server::Journal journal(options.journal);
+  metrics::Registry registry;
+  Watch watch(registry, journal);
+  Worker worker(*once, **queue, options.worker, std::move(*handler));
+  worker.on_delivery([&](const DeliveryReport& report) { watch.delivered(report); });
+  worker.on_trouble([&](const Error& error) { watch.trouble(error); });
+  const metrics::Registry::Collecting under_way(registry, [&](metrics::Exposition& out) {
+    out.family("once_work_under_way", "Messages that are here and not done",
+               metrics::Exposition::Type::gauge);
+    out.sample({}, static_cast<std::uint64_t>(worker.under_way()));
+  });
+  proxy::MetricsPage page(registry);
+  server::Server watchers(kForWatchers, page);
+  const Result<std::string> told = listen_if_asked(watchers, options.metrics_listen);
+  if (!told) return std::unexpected(told.error());
+  ready("once: working on " + (*queue)->describe() + ", with " + options.store + "; " +
+        std::to_string(options.worker.concurrency) + " at once" + *told);
+  warn_of_replays(journal, **queue, options.worker.ttl);
+  const Signals stopping(signals, worker);
+  const StatusLine status(watch, worker);
+  return worker.run();
+}
+
+}  // namespace once::work

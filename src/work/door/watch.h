@@ -1,0 +1,52 @@
+// What a worker tells of itself: lines of the journal, metrics, and on a terminal one line that is
+// kept up to date.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "drivers/periodic.h"
+#include "metrics/registry.h"
+#include "once/work.h"
+#include "server/journal.h"
+
+namespace once::work {
+
+// Safe to share between threads.
+class Watch {
+ public:
+  // Both must outlive it.
+  Watch(metrics::Registry& registry, server::Journal& journal);
+
+  void delivered(const DeliveryReport& report);
+  void trouble(const Error& error);
+
+  // "812 handled, 3 under way, ...".
+  std::string line(std::size_t under_way) const;
+
+ private:
+  server::Journal& journal_;
+  metrics::Family<metrics::Counter>& deliveries_;
+  metrics::Histogram& handling_;
+  metrics::Counter& troubles_;
+  std::atomic<std::uint64_t> handled_ = 0;
+  std::atomic<std::uint64_t> duplicates_ = 0;
+  std::atomic<std::uint64_t> failed_ = 0;
+  std::atomic<std::uint64_t> dead_ = 0;
+};
+
+// The line, on the last line of a terminal's standard error; nothing where that is no terminal.
+class StatusLine {
+ public:
+  // Both must outlive it.
+  StatusLine(const Watch& watch, const Worker& worker);
+  ~StatusLine();
+  StatusLine(const StatusLine&) = delete;
+  StatusLine& operator=(const StatusLine&) = delete;
+
+ private:
+  std::unique_ptr<Periodic> showing_;
+};
+
+}  // namespace once::work

@@ -1,0 +1,281 @@
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "kernel/mutex.h"
+#include "once/work.h"
+#include "work/handling.h"
+
+namespace once {
+namespace {
+
+constexpr Duration kFirstPause = std::chrono::milliseconds(250);
+constexpr Duration kLongestPause = std::chrono::seconds(15);
+
+bool may_pass(const Error& error) {
+  return error.code == ErrorCode::unavailable || error.code == ErrorCode::unknown;
+}
+
+// How long to leave alone what does not answer.
+class Pause {
+ public:
+  Duration longer() { return std::exchange(next_, std::min(2 * next_, kLongestPause)); }
+  void over() { next_ = kFirstPause; }
+
+ private:
+  Duration next_ = kFirstPause;
+};
+
+}  // namespace
+
+std::string_view name_of(Delivered what) {
+  switch (what) {
+    case Delivered::handled: return "handled";
+    case Delivered::duplicate: return "duplicate";
+    case Delivered::busy: return "busy";
+    case Delivered::failed: return "failed";
+    case Delivered::dead: return "dead";
+    case Delivered::lost: return "lost";
+    case Delivered::returned: return "returned";
+  }
+  return "";
+}
+
+// No more messages are taken from the queue than there are threads, so that none waits here while
+// another worker is idle. Those of a group that is being handled wait in its line.
+class Worker::Loop {
+ public:
+  Loop(Once& once, Queue& queue, WorkerOptions options, Handler handler, Clock& clock)
+      : queue_(queue),
+        options_(std::move(options)),
+        handler_(std::move(handler)),
+        clock_(clock),
+        handling_(once, queue_, options_, handler_, trouble_) {}
+
+  Result<void> run() {
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < options_.concurrency; ++i)
+      threads.emplace_back([this] { serve(); });
+    Result<void> ended = receive_all();
+    end();
+    for (std::thread& thread : threads) thread.join();
+    return ended;
+  }
+
+  void stop() {
+    {
+      const Lock lock(mutex_);
+      stopping_ = true;
+    }
+    signal_.notify_all();
+  }
+
+  std::size_t under_way() const {
+    const Lock lock(mutex_);
+    return taken_;
+  }
+
+  void on_delivery(std::function<void(const DeliveryReport&)> tell) { report_ = std::move(tell); }
+  void on_trouble(std::function<void(const Error&)> tell) { trouble_ = std::move(tell); }
+
+ private:
+  struct Taken {
+    Message message;
+    Time since;
+  };
+
+  Result<void> receive_all() {
+    Pause pause;
+    while (const std::size_t room = wait_for_room()) {
+      Result<std::vector<Message>> messages = queue_.receive(room, options_.lease);
+      if (messages) {
+        pause.over();
+        take(std::move(*messages));
+        continue;
+      }
+      pause_for(pause.longer());
+      trouble_(messages.error());
+      if (!may_pass(messages.error())) return std::unexpected(std::move(messages.error()));
+    }
+    return {};
+  }
+
+  void pause_for(Duration length) {
+    const Lock lock(mutex_);
+    paused_until_ = later(clock_.now(), length);
+  }
+
+  // How many more messages may be taken; 0 when it is time to end.
+  std::size_t wait_for_room() {
+    Lock lock(mutex_);
+    while (!stopping_) {
+      const bool paused = clock_.now() < paused_until_;
+      if (!paused && taken_ < options_.concurrency) return options_.concurrency - taken_;
+      if (paused) {
+        clock_.wait(signal_, lock.native(), paused_until_);
+      } else {
+        signal_.wait(lock.native());
+      }
+    }
+    return 0;
+  }
+
+  void take(std::vector<Message> messages) {
+    const Time now = clock_.now();
+    std::vector<Taken> late;
+    {
+      const Lock lock(mutex_);
+      for (Message& message : messages) {
+        Taken taken{std::move(message), now};
+        if (stopping_) {
+          late.push_back(std::move(taken));
+        } else {
+          ++taken_;
+          stand_in_line(std::move(taken));
+        }
+      }
+    }
+    signal_.notify_all();
+    return_all(late, {.cause = "stopping", .reason = "the worker ends"});
+  }
+
+  void stand_in_line(Taken taken) ONCE_REQUIRES(mutex_) {
+    const std::string& group = taken.message.group;
+    const auto line = group.empty() ? lines_.end() : lines_.find(group);
+    if (line != lines_.end()) {
+      line->second.push_back(std::move(taken));
+      return;
+    }
+    if (!group.empty()) lines_[group];
+    ready_.push_back(std::move(taken));
+  }
+
+  // Lets the threads end when they have done what they are at.
+  void end() {
+    std::vector<Taken> waiting;
+    {
+      const Lock lock(mutex_);
+      ending_ = true;
+      for (auto& [group, line] : lines_) {
+        std::ranges::move(line, std::back_inserter(waiting));
+        line.clear();
+      }
+      taken_ -= waiting.size();
+    }
+    signal_.notify_all();
+    return_all(waiting, {.cause = "stopping", .reason = "the worker ends"});
+  }
+
+  void serve() {
+    while (std::optional<Taken> taken = next()) {
+      const Message& message = taken->message;
+      // It stood in line for a while.
+      if (clock_.now() - taken->since > options_.lease / 3) {
+        (void)queue_.extend(message, options_.lease);
+      }
+      const work::Ended ended = handling_.handle(message);
+      const std::vector<Taken> behind = leave(message.group, ended);
+      tell(*taken, ended);
+      return_all(
+          behind,
+          {.cause = "group", .reason = "one before it in its group came back", .back = ended.back});
+      signal_.notify_all();
+    }
+  }
+
+  std::optional<Taken> next() {
+    Lock lock(mutex_);
+    while (ready_.empty() && !ending_) signal_.wait(lock.native());
+    if (ready_.empty()) return std::nullopt;
+    std::optional<Taken> taken(std::move(ready_.front()));
+    ready_.pop_front();
+    return taken;
+  }
+
+  // Those who must not be handled because the one before them was not.
+  std::vector<Taken> leave(const std::string& group, const work::Ended& ended) {
+    const Lock lock(mutex_);
+    --taken_;
+    pause_if_down(ended);
+    std::vector<Taken> behind;
+    const auto line = group.empty() ? lines_.end() : lines_.find(group);
+    if (line == lines_.end()) return behind;
+    if (ended.comes_back()) {
+      std::ranges::move(line->second, std::back_inserter(behind));
+      taken_ -= behind.size();
+      line->second.clear();
+    }
+    if (line->second.empty()) {
+      lines_.erase(line);
+    } else {
+      ready_.push_back(std::move(line->second.front()));
+      line->second.pop_front();
+    }
+    return behind;
+  }
+
+  // Messages are better off in their queue than with a worker that cannot claim them.
+  void pause_if_down(const work::Ended& ended) ONCE_REQUIRES(mutex_) {
+    if (!ended.store_down) {
+      store_pause_.over();
+    } else if (clock_.now() >= paused_until_) {
+      paused_until_ = later(clock_.now(), store_pause_.longer());
+    }
+  }
+
+  void return_all(const std::vector<Taken>& messages, work::Ended how) {
+    how.what = Delivered::returned;
+    for (const Taken& taken : messages) {
+      const Result<void> returned = queue_.give_back(taken.message, how.back);
+      if (!returned) trouble_(returned.error());
+      tell(taken, how);
+    }
+  }
+
+  void tell(const Taken& taken, const work::Ended& ended) {
+    if (!report_) return;
+    report_({.message = taken.message,
+             .key = ended.key,
+             .what = ended.what,
+             .cause = ended.cause,
+             .reason = ended.reason,
+             .taken = clock_.now() - taken.since});
+  }
+
+  Queue& queue_;
+  const WorkerOptions options_;
+  const Handler handler_;
+  Clock& clock_;
+  std::function<void(const DeliveryReport&)> report_;
+  std::function<void(const Error&)> trouble_ = [](const Error&) {};
+  const work::Handling handling_;
+
+  std::condition_variable signal_;
+  mutable Mutex mutex_;
+  std::deque<Taken> ready_ ONCE_GUARDED_BY(mutex_);
+  std::map<std::string, std::deque<Taken>> lines_ ONCE_GUARDED_BY(mutex_);
+  std::size_t taken_ ONCE_GUARDED_BY(mutex_) = 0;  // Ready, in line or being handled.
+  Time paused_until_ ONCE_GUARDED_BY(mutex_);
+  Pause store_pause_ ONCE_GUARDED_BY(mutex_);
+  bool stopping_ ONCE_GUARDED_BY(mutex_) = false;
+  bool ending_ ONCE_GUARDED_BY(mutex_) = false;
+};
+
+Worker::Worker(Once& once, Queue& queue, WorkerOptions options, Handler handler, Clock& clock)
+    : loop_(std::make_unique<Loop>(once, queue, std::move(options), std::move(handler), clock)) {}
+Worker::~Worker() = default;
+
+void Worker::on_delivery(std::function<void(const DeliveryReport&)> tell) {
+  loop_->on_delivery(std::move(tell));
+}
+void Worker::on_trouble(std::function<void(const Error&)> tell) {
+  loop_->on_trouble(std::move(tell));
+}
+Result<void> Worker::run() { return loop_->run(); }
+void Worker::stop() { loop_->stop(); }
+std::size_t Worker::under_way() const { return loop_->under_way(); }
+
+}  // namespace once

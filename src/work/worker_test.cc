@@ -1,0 +1,374 @@
+// The worker's loop, in time that the tests move.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <latch>
+#include <stdexcept>
+#include <thread>
+
+#include "once/faulty_store.h"
+#include "once/memory_store.h"
+#include "once/work.h"
+#include "stores/decorators/decorator.h"
+#include "testing/manual_clock.h"
+#include "work/test_queue.h"
+
+namespace once {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Report {
+  std::string id;
+  Delivered what;
+  std::string reason;
+};
+
+class WorkerTest : public ::testing::Test {
+ protected:
+  ~WorkerTest() override { end(); }
+
+  Once door() {
+    return Once(std::make_unique<Decorator<Store>>(*faulty_), "test", clock_, entropy_);
+  }
+
+  void start(Handler handler, WorkerOptions options = {}) {
+    worker_ = std::make_unique<Worker>(once_, queue_, options, std::move(handler), clock_);
+    worker_->on_delivery([this](const DeliveryReport& report) {
+      const std::lock_guard lock(mutex_);
+      reports_.push_back({report.message.id, report.what, report.reason});
+      told_.notify_all();
+    });
+    worker_->on_trouble([this](const Error& error) {
+      const std::lock_guard lock(mutex_);
+      troubles_.push_back(error.message);
+      told_.notify_all();
+    });
+    thread_ = std::thread([this] { ended_ = worker_->run(); });
+  }
+
+  void end() {
+    if (worker_ != nullptr) worker_->stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  template <class Condition>
+  bool wait_until(Condition condition) {
+    std::unique_lock lock(mutex_);
+    return told_.wait_for(lock, 20s, condition);
+  }
+
+  // The deliveries so far, when there have been so many.
+  std::vector<Report> reports(std::size_t count) {
+    EXPECT_TRUE(wait_until([&] { return reports_.size() >= count; }));
+    const std::lock_guard lock(mutex_);
+    return reports_;
+  }
+
+  static Result<Effects> counting(Task&) { return Effects().add("handled", 1); }
+  static Result<Effects> failing(Task& task) { return task.attempt.retry_later("no luck"); }
+
+  std::int64_t handled() {
+    const auto tally = once_.tallies().read("handled");
+    return tally && *tally ? std::get<std::int64_t>((*tally)->value) : 0;
+  }
+
+  testing::ManualClock clock_;
+  Entropy entropy_{1};
+  std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
+  std::unique_ptr<FaultyStore> faulty_ = inject_faults(*memory_, {}, clock_);
+  Once once_ = door();
+  testing::TestQueue queue_{clock_};
+
+  std::mutex mutex_;
+  std::condition_variable told_;
+  std::vector<Report> reports_;
+  std::vector<std::string> troubles_;
+  std::unique_ptr<Worker> worker_;
+  std::thread thread_;
+  Result<void> ended_;
+};
+
+TEST_F(WorkerTest, AMessageIsHandledItsEffectsHappenAndItIsAcknowledged) {
+  queue_.send("1", "hello");
+  std::string body;
+  start([&](Task& task) -> Result<Effects> {
+    body = task.message.body;
+    EXPECT_EQ(task.attempt.key(), "work/4:test/id/1");
+    return Effects().add("handled", 1);
+  });
+  EXPECT_EQ(reports(1)[0].what, Delivered::handled);
+  EXPECT_EQ(body, "hello");
+  EXPECT_EQ(handled(), 1);
+  EXPECT_EQ(queue_.size(), 0U);
+}
+
+TEST_F(WorkerTest, ADuplicateOfADoneMessageIsAcknowledgedUnhandled) {
+  queue_.send("1");
+  start(counting);
+  reports(1);
+  queue_.send("1");
+  EXPECT_EQ(reports(2)[1].what, Delivered::duplicate);
+  EXPECT_EQ(handled(), 1);
+  EXPECT_EQ(queue_.size(), 0U);
+}
+
+TEST_F(WorkerTest, H31_ABusyDuplicateComesBackWhenTheLeaseEnds) {
+  std::latch done(1);
+  queue_.send("1");
+  queue_.send("1");
+  start(
+      [&](Task&) -> Result<Effects> {
+        done.wait();
+        return Effects().add("handled", 1);
+      },
+      {.lease = 40s});
+  EXPECT_EQ(reports(1)[0].what, Delivered::busy);
+  EXPECT_EQ(queue_.delays(), std::vector<Duration>{40s});
+  done.count_down();
+  reports(2);
+  clock_.advance(40s);
+  EXPECT_EQ(reports(3)[2].what, Delivered::duplicate);
+  EXPECT_EQ(handled(), 1);
+  EXPECT_EQ(queue_.size(), 0U);
+}
+
+TEST_F(WorkerTest, AFailureFreesTheKeyAndTheMessageComesBackLaterAndLater) {
+  queue_.send("1");
+  std::atomic<std::int64_t> attempts = 0;
+  start(
+      [&](Task& task) -> Result<Effects> {
+        attempts = task.attempt.number();
+        if (attempts < 4) return task.attempt.retry_later("no luck");
+        return Effects().add("handled", 1);
+      },
+      {.first_delay = 2s});
+  std::size_t failures = 0;
+  for (const Duration delay : {2'000ms, 4'000ms, 8'000ms}) {
+    EXPECT_EQ(reports(++failures).back().what, Delivered::failed);
+    EXPECT_EQ(queue_.delays().back(), delay);
+    const auto claim = once_.claims().show("work/4:test/id/1");
+    EXPECT_TRUE(claim.has_value() && !claim->has_value()) << "the key is not free";
+    clock_.advance(delay);
+  }
+  EXPECT_EQ(reports(4)[3].what, Delivered::handled);
+  EXPECT_EQ(attempts, 4);
+}
+
+TEST_F(WorkerTest, AfterTheLastAttemptItIsADeadLetterWithTheReason) {
+  queue_.send("1", "body");
+  start(failing, {.max_attempts = 2});
+  EXPECT_EQ(reports(1)[0].what, Delivered::failed);
+  clock_.advance(1s);
+  EXPECT_EQ(reports(2)[1].what, Delivered::dead);
+  ASSERT_EQ(queue_.dead().size(), 1U);
+  EXPECT_EQ(queue_.dead()[0].reason, "no luck");
+  EXPECT_EQ(queue_.dead()[0].message.body, "body");
+  EXPECT_EQ(queue_.size(), 0U);
+}
+
+TEST_F(WorkerTest, H31_ADeadLetterThatIsPutBackIsHandled) {
+  queue_.send("1");
+  std::atomic<bool> mended = false;
+  start(
+      [&](Task& task) -> Result<Effects> {
+        if (!mended) return task.attempt.retry_later("no luck");
+        return Effects().add("handled", 1);
+      },
+      {.max_attempts = 1});
+  EXPECT_EQ(reports(1)[0].what, Delivered::dead);
+  mended = true;
+  queue_.send("1");
+  EXPECT_EQ(reports(2)[1].what, Delivered::handled);
+  EXPECT_EQ(handled(), 1);
+}
+
+TEST_F(WorkerTest, WithoutADeadLetterWrittenTheMessageStays) {
+  queue_.refuse_dead(true);
+  queue_.send("1");
+  start(failing, {.max_attempts = 1});
+  EXPECT_EQ(reports(1)[0].what, Delivered::failed);
+  EXPECT_EQ(queue_.size(), 1U);
+  queue_.refuse_dead(false);
+  clock_.advance(1s);
+  EXPECT_EQ(reports(2)[1].what, Delivered::dead);
+}
+
+TEST_F(WorkerTest, AMessageThatEndsItsWorkersBecomesADeadLetter) {
+  // What workers that died leave behind: claims whose lease ended, and deliveries.
+  for (int i = 0; i < 3; ++i) {
+    const auto taken = once_.claims().take("work/4:test/id/1", {.lease = 1s});
+    ASSERT_TRUE(taken && std::holds_alternative<Claimed>(*taken));
+    clock_.advance(10s);
+  }
+  queue_.send("1");
+  ASSERT_EQ(queue_.receive(1, 1s).value().size(), 1U);
+  clock_.advance(1s);
+  start([](Task&) -> Result<Effects> { throw std::logic_error("it ran"); }, {.max_attempts = 3});
+  EXPECT_EQ(reports(1)[0].what, Delivered::dead);
+  EXPECT_EQ(reports(1)[0].reason, "no attempt at it came to an end");
+  EXPECT_EQ(queue_.size(), 0U);
+}
+
+TEST_F(WorkerTest, WhatCannotBeKnownBecomesADeadLetterAtOnce) {
+  queue_.send("", "no id");
+  start(counting);
+  EXPECT_EQ(reports(1)[0].what, Delivered::dead);
+  EXPECT_EQ(queue_.dead()[0].reason, "it has no id to know it by");
+  EXPECT_EQ(queue_.size(), 0U);
+}
+
+TEST_F(WorkerTest, GivingUpIsTheLastAttempt) {
+  queue_.send("1");
+  start([](Task& task) -> Result<Effects> { return task.attempt.give_up("never"); });
+  EXPECT_EQ(reports(1)[0].what, Delivered::dead);
+  EXPECT_EQ(queue_.dead()[0].reason, "never");
+}
+
+TEST_F(WorkerTest, AnExceptionIsAFailure) {
+  queue_.send("1");
+  start([](Task&) -> Result<Effects> { throw std::runtime_error("oops"); });
+  EXPECT_EQ(reports(1)[0].reason, "the handler threw: oops");
+  EXPECT_EQ(reports(1)[0].what, Delivered::failed);
+}
+
+TEST_F(WorkerTest, LeaseAndVisibilityAreRenewedTogether) {
+  queue_.send("1");
+  std::latch begun(1);
+  std::latch done(1);
+  start(
+      [&](Task&) -> Result<Effects> {
+        begun.count_down();
+        done.wait();
+        return Effects().add("handled", 1);
+      },
+      {.lease = 30s});
+  begun.wait();
+  for (int i = 1; i <= 5; ++i) {
+    clock_.advance(10s);
+    while (queue_.extensions().size() < static_cast<std::size_t>(i)) std::this_thread::yield();
+  }
+  EXPECT_EQ(queue_.extensions()[4], 30s);
+  const auto claim = once_.claims().show("work/4:test/id/1");
+  EXPECT_EQ(claim.value().value().lease_until, clock_.now() + 30s);
+  done.count_down();
+  EXPECT_EQ(reports(1)[0].what, Delivered::handled) << "it was delivered again meanwhile";
+}
+
+TEST_F(WorkerTest, ALostLeaseStopsTheHandlerAndNothingItReturnsCounts) {
+  queue_.send("1");
+  std::latch begun(1);
+  start(
+      [&](Task& task) -> Result<Effects> {
+        if (task.attempt.number() > 1) return Effects();
+        begun.count_down();
+        while (!task.stopped.stop_requested()) std::this_thread::yield();
+        return Effects().add("handled", 1);
+      },
+      {.lease = 30s});
+  begun.wait();
+  ASSERT_TRUE(once_.claims().forget("work/4:test/id/1").value());
+  clock_.advance(10s);
+  EXPECT_EQ(reports(1)[0].what, Delivered::lost);
+  EXPECT_EQ(handled(), 0);
+  clock_.advance(30s);
+  EXPECT_EQ(reports(2)[1].what, Delivered::handled);
+}
+
+TEST_F(WorkerTest, AsManyAreHandledAtOnceAsItIsTold) {
+  constexpr int kAtOnce = 4;
+  std::barrier all(kAtOnce);
+  for (int i = 0; i < kAtOnce; ++i) queue_.send(std::to_string(i));
+  start(
+      [&](Task&) -> Result<Effects> {
+        all.arrive_and_wait();
+        return Effects().add("handled", 1);
+      },
+      {.concurrency = kAtOnce});
+  reports(kAtOnce);
+  EXPECT_EQ(handled(), kAtOnce);
+}
+
+TEST_F(WorkerTest, MessagesOfAGroupAreHandledInOrderOneAtATime) {
+  std::atomic<int> at_once = 0;
+  std::mutex mutex;
+  std::string order;
+  for (const char* body : {"a", "b", "c", "d", "e"}) queue_.send(body, body, "g");
+  start([&](Task& task) -> Result<Effects> {
+    EXPECT_EQ(++at_once, 1);
+    {
+      const std::lock_guard lock(mutex);
+      order += task.message.body;
+    }
+    --at_once;
+    return Effects();
+  });
+  reports(5);
+  EXPECT_EQ(order, "abcde");
+}
+
+TEST_F(WorkerTest, ThoseBehindAFailureInTheirGroupWaitForIt) {
+  std::mutex mutex;
+  std::string order;
+  for (const char* body : {"a", "b", "c"}) queue_.send(body, body, "g");
+  start([&](Task& task) -> Result<Effects> {
+    if (task.message.body == "a" && task.attempt.number() == 1) {
+      return task.attempt.retry_later("no luck");
+    }
+    const std::lock_guard lock(mutex);
+    order += task.message.body;
+    return Effects();
+  });
+  EXPECT_EQ(reports(3)[1].what, Delivered::returned);
+  clock_.advance(1s);
+  reports(6);
+  EXPECT_EQ(order, "abc");
+}
+
+TEST_F(WorkerTest, StoppingFinishesWhatIsUnderWayAndTakesNoMore) {
+  std::latch begun(1);
+  std::latch done(1);
+  queue_.send("1");
+  start(
+      [&](Task&) -> Result<Effects> {
+        begun.count_down();
+        done.wait();
+        return Effects().add("handled", 1);
+      },
+      {.concurrency = 1});
+  begun.wait();
+  worker_->stop();
+  queue_.send("2");
+  EXPECT_EQ(worker_->under_way(), 1U);
+  done.count_down();
+  thread_.join();
+  EXPECT_TRUE(ended_.has_value());
+  EXPECT_EQ(handled(), 1);
+  EXPECT_EQ(queue_.size(), 1U) << "the other one is left for others";
+}
+
+TEST_F(WorkerTest, WhenTheStoreIsDownMessagesStayInTheQueue) {
+  faulty_->script(std::vector<Fault>{Fault::fail_before});
+  queue_.send("1");
+  start(counting);
+  EXPECT_EQ(reports(1)[0].what, Delivered::returned);
+  EXPECT_EQ(queue_.size(), 1U);
+  clock_.advance(1min);
+  EXPECT_EQ(reports(2)[1].what, Delivered::handled);
+  EXPECT_EQ(handled(), 1);
+}
+
+TEST_F(WorkerTest, ABrokerThatIsDownIsWaitedFor) {
+  queue_.be_down(3);
+  queue_.send("1");
+  start(counting);
+  for (std::size_t i = 1; i <= 3; ++i) {
+    EXPECT_TRUE(wait_until([&] { return troubles_.size() >= i; }));
+    clock_.advance(1min);
+  }
+  EXPECT_EQ(reports(1)[0].what, Delivered::handled);
+}
+
+}  // namespace
+}  // namespace once

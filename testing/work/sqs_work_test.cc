@@ -1,0 +1,129 @@
+// `once work` on ElasticMQ and an embedded store behind a server.
+#include <algorithm>
+#include <fstream>
+#include <map>
+
+#include "testing/server_process.h"
+#include "testing/servers/needs.h"
+#include "testing/servers/sqs_queues.h"
+#include "testing/work/worker_process.h"
+
+namespace once::testing {
+namespace {
+
+class WorkOnSqs : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ONCE_NEEDS_SERVER(ElasticMq);
+    static int count = 0;
+    name_ = "jobs-" + std::to_string(++count);
+    sender_.emplace(shared_elasticmq().url());
+    sender_->make(name_);
+    server_.emplace((dir_.path() / "store").string());
+    once_.emplace(open(server_->url()).value());
+  }
+
+  WorkerProcess work(std::vector<std::string> more) {
+    const std::string queue =
+        "sqs://" + name_ + "?region=eu-west-1&wait=1&endpoint=" + shared_elasticmq().url();
+    return WorkerProcess(queue, server_->url(), more);
+  }
+  WorkerProcess work_by(const std::string& script, std::vector<std::string> options = {}) {
+    options.insert(options.end(), {"--retry-delay", "1s", "--", "sh", "-c", script});
+    return work(options);
+  }
+  std::string file(const std::string& name) const { return (dir_.path() / name).string(); }
+
+  TempDir dir_;
+  std::string name_;
+  std::optional<SqsSender> sender_;
+  std::optional<ServerProcess> server_;
+  std::optional<Once> once_;
+};
+
+TEST_F(WorkOnSqs, EffectsOfDuplicatesHappenOnce) {
+  for (int copy = 0; copy < 3; ++copy) {
+    for (int i = 0; i < 10; ++i) sender_->send(name_, event(std::to_string(i)));
+  }
+  WorkerProcess worker = work_by(
+      R"(read body; echo '{"logs":[{"stream":"seen","events":[{"data":1}]}],
+          "tallies":[{"key":"handled","kind":"sum","add":1}]}' >&3)");
+  EXPECT_TRUE(worker.ready_line().starts_with("once: working on SQS queue " + name_));
+  EXPECT_TRUE(eventually([&] { return tally(*once_, "handled") == 10; }));
+  EXPECT_EQ(worker.terminate(), 0);
+  EXPECT_EQ(tally(*once_, "handled"), 10);
+  EXPECT_EQ(once_->log().read("seen", {}).value().events.size(), 10U);
+}
+
+TEST_F(WorkOnSqs, WhatFailsComesBackAndBecomesADeadLetter) {
+  sender_->send(name_, event("good"));
+  sender_->send(name_, event("bad"));
+  WorkerProcess worker = work_by(R"(read body; echo $ONCE_ATTEMPT >> )" + file("attempts") + R"(
+         case $ONCE_KEY in *bad) echo no luck >&2; exit 3;; esac
+         echo '{"tallies":[{"key":"handled","kind":"count"}]}' >&3)",
+                                 {"--max-attempts", "2"});
+  std::vector<Message> dead;
+  EXPECT_TRUE(eventually([&] {
+    for (Message& message : sender_->receive(name_ + "-dead")) dead.push_back(message);
+    return !dead.empty();
+  }));
+  ASSERT_EQ(dead.size(), 1U);
+  EXPECT_EQ(dead[0].body, event("bad"));
+  EXPECT_EQ(worker.terminate(), 0);
+  EXPECT_EQ(tally(*once_, "handled"), 1);
+  std::ifstream attempts(file("attempts"));
+  std::map<int, int> count;
+  for (int attempt = 0; attempts >> attempt;) ++count[attempt];
+  EXPECT_EQ(count, (std::map<int, int>{{1, 2}, {2, 1}}));
+}
+
+TEST_F(WorkOnSqs, TermFinishesWhatIsUnderWay) {
+  sender_->send(name_, event("slow"));
+  WorkerProcess worker = work_by("touch " + file("up") + "; until test -e " + file("go") +
+                                 "; do sleep 0.02; done; echo '{\"result\":\"done\"}' >&3");
+  EXPECT_TRUE(eventually([&] { return std::filesystem::exists(file("up")); }));
+  worker.ask_to_stop();
+  std::ofstream(file("go")) << "now";
+  EXPECT_EQ(worker.wait(), 0);
+  const auto claims = once_->claims().list(ClaimState::Kind::done).value().claims;
+  ASSERT_EQ(claims.size(), 1U);
+  EXPECT_EQ(claims[0].state.result, "\"done\"");
+}
+
+TEST_F(WorkOnSqs, H29_AKilledWorkersCommandDiesWithItAndAnotherWorkerTakesOver) {
+  sender_->send(name_, event("one"));
+  const std::string script = "echo $$ >> " + file("pids") +
+                             "; test $ONCE_ATTEMPT -gt 1 || sh -c 'echo $$ >> " + file("pids") +
+                             "; sleep 1000' ; echo '{\"tallies\":[{\"key\":\"handled\","
+                             "\"kind\":\"count\"}]}' >&3";
+  const std::vector<std::string> lease = {"--lease", "1s"};
+  WorkerProcess first = work_by(script, lease);
+  std::vector<pid_t> pids;
+  EXPECT_TRUE(eventually([&] {
+    pids.clear();
+    std::ifstream in(file("pids"));
+    for (pid_t pid = 0; in >> pid;) pids.push_back(pid);
+    return pids.size() == 2;
+  }));
+  first.kill();
+  EXPECT_TRUE(eventually([&] {
+    return std::ranges::all_of(pids, [](pid_t pid) {
+      std::ifstream status("/proc/" + std::to_string(pid) + "/stat");
+      std::string line;
+      return !std::getline(status, line) || line.find(") Z ") != std::string::npos;
+    });
+  }));
+  WorkerProcess second = work_by(script, lease);
+  EXPECT_TRUE(eventually([&] { return tally(*once_, "handled") == 1; }));
+  EXPECT_EQ(second.terminate(), 0);
+}
+
+TEST_F(WorkOnSqs, AQueueThatIsNotThereIsSaidAtTheStart) {
+  name_ = "none";
+  WorkerProcess worker = work({"--", "true"});
+  EXPECT_EQ(worker.ready_line(), "");
+  EXPECT_NE(worker.wait(), 0);
+}
+
+}  // namespace
+}  // namespace once::testing
