@@ -1,0 +1,110 @@
+// The store's log of commits. RocksDB's own is off: this one syncs into files of written zeros, and
+// it lets the database take a group while the group is still being synced.
+//
+//   ticket = log.enqueue(batch, synced);
+//   log.show(ticket);  log.hand_over();          (for a group that is worth it:
+//   write the batch to the database;              the database takes it meanwhile)
+//   log.reach(ticket, synced);
+//   write the batch to the database;             (for any other)
+//   log.applied(ticket, database);
+//
+// All groups that wait when a record is written are in that record, and are synced by one sync.
+// Whoever waits does the work unless somebody is at it.
+#pragma once
+
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <rocksdb/listener.h>
+#include <rocksdb/status.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "kernel/mutex.h"
+#include "stores/rocksdb/segments.h"
+
+namespace once {
+
+class CommitLog {
+ public:
+  // `env` must outlive this.
+  CommitLog(rocksdb::Env& env, std::string directory) : segments_(env, std::move(directory)) {}
+  ~CommitLog() { stop(); }
+
+  // Once, before all else. As Segments::start().
+  rocksdb::Status start(const Replayed& replayed, std::optional<rocksdb::SequenceNumber> applied) {
+    return segments_.start(replayed, applied);
+  }
+
+  // Nothing touches the directory any more, and nothing more is called but flushed().
+  void stop();
+
+  // From now on the group is under way until applied() ends that; a group that fails stays so, and
+  // the segments that it may be in are never used again.
+  Ticket enqueue(std::string_view batch, bool synced);
+
+  // Until the group is in the file or, if `synced`, survives power loss. Once it has failed it
+  // fails for good.
+  rocksdb::Status reach(Ticket ticket, bool synced);
+
+  // Everything that was enqueued survives power loss.
+  rocksdb::Status sync();
+
+  // Wakes a thread that writes and syncs what is enqueued.
+  void hand_over();
+
+  // `db` has the group.
+  void applied(Ticket ticket, rocksdb::DB& db);
+
+  // The group becomes visible before it is synced. Whoever reads then waits for all that was shown
+  // when it had read.
+  void show(Ticket ticket);
+  rocksdb::Status await_shown();
+
+  void flushed(rocksdb::SequenceNumber sequence);
+
+ private:
+  void lead(Lock& lock) ONCE_REQUIRES(mutex_);
+  void wake_worker() ONCE_REQUIRES(mutex_);
+  void work();
+
+  Segments segments_;
+  std::atomic<Ticket> shown_ = 0;
+  std::atomic<Ticket> synced_ = 0;
+
+  Mutex mutex_;
+  std::condition_variable changed_;              // Somebody's work is done.
+  std::condition_variable given_;                // The worker has work.
+  std::string waiting_ ONCE_GUARDED_BY(mutex_);  // The next record, not sealed; or empty.
+  std::string spent_ ONCE_GUARDED_BY(mutex_);    // The room of the record before.
+  Ticket last_ ONCE_GUARDED_BY(mutex_) = 0;
+  Ticket written_ ONCE_GUARDED_BY(mutex_) = 0;
+  Ticket to_sync_ ONCE_GUARDED_BY(mutex_) = 0;  // Up to here syncing is asked for.
+  bool leading_ ONCE_GUARDED_BY(mutex_) = false;
+  rocksdb::Status failed_ ONCE_GUARDED_BY(mutex_);
+  std::set<Ticket> under_way_ ONCE_GUARDED_BY(mutex_);
+  bool handed_over_ ONCE_GUARDED_BY(mutex_) = false;
+  bool upkeep_ ONCE_GUARDED_BY(mutex_) = false;
+  bool stopping_ ONCE_GUARDED_BY(mutex_) = false;
+  std::thread worker_ ONCE_GUARDED_BY(mutex_);  // Begun when first needed.
+};
+
+// Tells a log what the database has written to its files. The log is set before anything is
+// written, and outlives the database.
+class FlushWatch final : public rocksdb::EventListener {
+ public:
+  void watch_for(CommitLog& log) { log_.store(&log); }
+
+  void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo& flush) override {
+    if (CommitLog* const log = log_.load()) log->flushed(flush.largest_seqno);
+  }
+
+ private:
+  std::atomic<CommitLog*> log_ = nullptr;
+};
+
+}  // namespace once
