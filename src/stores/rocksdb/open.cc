@@ -56,8 +56,9 @@ Result<void> open_in_turn(Engine& engine, const RocksDbOptions& options, rocksdb
 
 Result<void> start_log(Engine& engine, const RocksDbOptions& options, rocksdb::Env& env) {
   rocksdb::DB& db = *engine.db;
-  const auto replayed = replay_commits(env, options.directory.string(),
-                                       [&db](std::string_view batch) { return take_batch(db, batch); });
+  const auto replayed =
+      replay_commits(env, options.directory.string(),
+                     [&db](std::string_view batch) { return take_batch(db, batch); });
   if (!replayed) return std::unexpected(replayed.error());
   rocksdb::Status status;
   std::optional<rocksdb::SequenceNumber> applied = db.GetLatestSequenceNumber();
