@@ -20,13 +20,13 @@ void raise_to(std::atomic<Ticket>& least, Ticket ticket) {
 
 }  // namespace
 
-Ticket CommitLog::enqueue(std::string_view batch, bool synced) {
+Ticket CommitLog::enqueue(std::string_view batch) {
   Lock lock(mutex_);
   while (waiting_.size() > kMaxWaiting && failed_.ok()) {
     if (leading_) {
       changed_.wait(lock.native());
     } else {
-      lead(lock);
+      lead(lock, false);
     }
   }
   if (waiting_.empty()) {
@@ -35,7 +35,6 @@ Ticket CommitLog::enqueue(std::string_view batch, bool synced) {
   }
   add_batch(batch, waiting_);
   under_way_.insert(under_way_.end(), ++last_);
-  if (synced) to_sync_ = last_;
   return last_;
 }
 
@@ -46,7 +45,7 @@ rocksdb::Status CommitLog::reach(Ticket ticket, bool synced) {
     if (leading_) {
       changed_.wait(lock.native());
     } else {
-      lead(lock);
+      lead(lock, synced);
     }
   }
   return {};
@@ -57,18 +56,15 @@ rocksdb::Status CommitLog::sync() {
   {
     const Lock lock(mutex_);
     ticket = last_;
-    to_sync_ = std::max(to_sync_, ticket);
   }
   return reach(ticket, true);
 }
 
-// Writes all that waits as one record, so that of what was never synced nothing stands behind
-// something that is missing.
-void CommitLog::lead(Lock& lock) {
+// Writes all that waits as one record, and syncs if that is asked for.
+void CommitLog::lead(Lock& lock, bool syncs) {
   leading_ = true;
   std::string record = std::exchange(waiting_, {});
   const Ticket last = last_;
-  const bool syncs = to_sync_ > synced_.load();
   lock.native().unlock();
   rocksdb::Status status;
   if (!record.empty()) status = segments_.append(record, last);
@@ -87,12 +83,6 @@ void CommitLog::lead(Lock& lock) {
     wake_worker();
   }
   changed_.notify_all();
-}
-
-void CommitLog::hand_over() {
-  const Lock lock(mutex_);
-  handed_over_ = true;
-  wake_worker();
 }
 
 void CommitLog::applied(Ticket ticket, rocksdb::DB& db) {
@@ -142,10 +132,7 @@ void CommitLog::stop() {
 void CommitLog::work() {
   Lock lock(mutex_);
   while (!stopping_) {
-    if (handed_over_) {
-      handed_over_ = false;
-      if (!leading_ && !waiting_.empty() && failed_.ok()) lead(lock);
-    } else if (upkeep_ && failed_.ok()) {
+    if (upkeep_ && failed_.ok()) {
       upkeep_ = false;
       lock.native().unlock();
       segments_.upkeep();

@@ -1,15 +1,16 @@
 // The store's log of commits. RocksDB's own is off: this one syncs into files of written zeros, and
 // it lets the database take a group while the group is still being synced.
 //
-//   ticket = log.enqueue(batch, synced);
-//   log.show(ticket);  log.hand_over();          (for a group that is worth it:
-//   write the batch to the database;              the database takes it meanwhile)
+//   ticket = log.enqueue(batch);
+//   log.reach(ticket, false);                    (for a group that is worth it:
+//   log.show(ticket);                             the database takes it while
+//   write the batch to the database;              the disk writes)
 //   log.reach(ticket, synced);
 //   write the batch to the database;             (for any other)
 //   log.applied(ticket, database);
 //
-// All groups that wait when a record is written are in that record, and are synced by one sync.
-// Whoever waits does the work unless somebody is at it.
+// All groups that wait when a record is written are in that record, and one sync is for all that
+// was written. Whoever waits does the work unless somebody is at it.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -45,7 +46,7 @@ class CommitLog {
 
   // From now on the group is under way until applied() ends that; a group that fails stays so, and
   // the segments that it may be in are never used again.
-  Ticket enqueue(std::string_view batch, bool synced);
+  Ticket enqueue(std::string_view batch);
 
   // Until the group is in the file or, if `synced`, survives power loss. Once it has failed it
   // fails for good.
@@ -53,9 +54,6 @@ class CommitLog {
 
   // Everything that was enqueued survives power loss.
   rocksdb::Status sync();
-
-  // Wakes a thread that writes and syncs what is enqueued.
-  void hand_over();
 
   // `db` has the group.
   void applied(Ticket ticket, rocksdb::DB& db);
@@ -68,7 +66,7 @@ class CommitLog {
   void flushed(rocksdb::SequenceNumber sequence);
 
  private:
-  void lead(Lock& lock) ONCE_REQUIRES(mutex_);
+  void lead(Lock& lock, bool syncs) ONCE_REQUIRES(mutex_);
   void wake_worker() ONCE_REQUIRES(mutex_);
   void work();
 
@@ -78,16 +76,14 @@ class CommitLog {
 
   Mutex mutex_;
   std::condition_variable changed_;              // Somebody's work is done.
-  std::condition_variable given_;                // The worker has work.
+  std::condition_variable given_;                // The worker has upkeep to do.
   std::string waiting_ ONCE_GUARDED_BY(mutex_);  // The next record, not sealed; or empty.
   std::string spent_ ONCE_GUARDED_BY(mutex_);    // The room of the record before.
   Ticket last_ ONCE_GUARDED_BY(mutex_) = 0;
   Ticket written_ ONCE_GUARDED_BY(mutex_) = 0;
-  Ticket to_sync_ ONCE_GUARDED_BY(mutex_) = 0;  // Up to here syncing is asked for.
   bool leading_ ONCE_GUARDED_BY(mutex_) = false;
   rocksdb::Status failed_ ONCE_GUARDED_BY(mutex_);
   std::set<Ticket> under_way_ ONCE_GUARDED_BY(mutex_);
-  bool handed_over_ ONCE_GUARDED_BY(mutex_) = false;
   bool upkeep_ ONCE_GUARDED_BY(mutex_) = false;
   bool stopping_ ONCE_GUARDED_BY(mutex_) = false;
   std::thread worker_ ONCE_GUARDED_BY(mutex_);  // Begun when first needed.

@@ -28,7 +28,7 @@ class Replay {
   Result<Loaded> load(std::uint64_t number);
   Result<void> replay(const Loaded& segment, FoundSegment& found);
   bool continues_in(const Loaded& segment) const;
-  Result<void> stop(std::size_t at, const Loaded& segment, FoundSegment found);
+  Result<void> stop(std::size_t at, const Loaded& segment, const FoundSegment& found);
   Result<bool> search(const Loaded& segment, std::size_t from, bool first_searched) const;
   std::unexpected<Error> damaged(std::uint64_t number, ErrorCode code, std::string_view how) const;
 
@@ -118,7 +118,7 @@ Result<bool> Replay::search(const Loaded& segment, std::size_t from, bool first_
 }
 
 // Everything from here on is dropped, or the store is damaged.
-Result<void> Replay::stop(std::size_t at, const Loaded& segment, FoundSegment found) {
+Result<void> Replay::stop(std::size_t at, const Loaded& segment, const FoundSegment& found) {
   const Result<bool> follows = search(segment, found.used, true);
   if (!follows) return std::unexpected(follows.error());
   for (std::size_t later = at + 1; later < numbers_.size(); ++later) {
@@ -130,7 +130,7 @@ Result<void> Replay::stop(std::size_t at, const Loaded& segment, FoundSegment fo
   replayed_.unused.assign(numbers_.rbegin(), numbers_.rend() - static_cast<std::ptrdiff_t>(at + 1));
   if (found.first) {
     replayed_.end_is_free = !*follows;
-    replayed_.segments.push_back(std::move(found));
+    replayed_.segments.push_back(found);
   } else {
     replayed_.unused.push_back(numbers_[at]);
   }
@@ -151,12 +151,12 @@ Result<Replayed> Replay::run() {
     if (!last) next = load(numbers_[at + 1]);
     if (!last && !next) return std::unexpected(next.error());
     if (last || !continues_in(*next)) {
-      if (Result<void> stopped = stop(at, *segment, std::move(found)); !stopped) {
+      if (Result<void> stopped = stop(at, *segment, found); !stopped) {
         return std::unexpected(stopped.error());
       }
       break;
     }
-    replayed_.segments.push_back(std::move(found));
+    replayed_.segments.push_back(found);
     segment = std::move(next);
   }
   replayed_.next_sequence = expected_.value_or(1);

@@ -77,7 +77,7 @@ Result<void> start_time(Engine& engine) {
   engine.time.start_no_earlier_than(*recorded);
   rocksdb::WriteBatch batch;
   record_time(engine.time.now(), batch);
-  const Ticket ticket = engine.log.enqueue(batch.Data(), true);
+  const Ticket ticket = engine.log.enqueue(batch.Data());
   const rocksdb::Status status = engine.log.reach(ticket, true);
   if (!status.ok()) return std::unexpected(error_of(status, "cannot write to the store"));
   Result<void> applied = take_batch(*engine.db, batch.Data());

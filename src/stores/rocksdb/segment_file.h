@@ -36,10 +36,14 @@ class SegmentFile {
                               const SegmentHeader& header, std::size_t bytes, std::size_t used,
                               std::unique_ptr<SegmentFile>& made);
 
+  ~SegmentFile();
+  SegmentFile(const SegmentFile&) = delete;
+  SegmentFile& operator=(const SegmentFile&) = delete;
+
   // Makes a file that was another segment this one: its header is synced.
   rocksdb::Status begin();
 
-  // `record` is not sealed yet, and fits.
+  // `record` is not sealed yet, and fits. The disk begins to write it.
   rocksdb::Status append(std::string& record, std::uint64_t sequence, std::uint64_t durable);
   rocksdb::Status sync();
 
@@ -54,8 +58,8 @@ class SegmentFile {
 
  private:
   SegmentFile(std::unique_ptr<rocksdb::RandomRWFile> file, const SegmentHeader& header,
-              std::size_t bytes, std::size_t used)
-      : file_(std::move(file)), header_(header), bytes_(bytes), used_(used) {}
+              std::size_t bytes, std::size_t used, int hints)
+      : file_(std::move(file)), header_(header), bytes_(bytes), used_(used), hints_(hints) {}
 
   const std::unique_ptr<rocksdb::RandomRWFile> file_;
   const SegmentHeader header_;
@@ -63,6 +67,7 @@ class SegmentFile {
   std::size_t used_;
   std::optional<std::uint64_t> first_;
   bool unsynced_ = false;
+  const int hints_;  // The file once more, to tell the system what will be synced; or -1.
 };
 
 }  // namespace once

@@ -210,21 +210,19 @@ void Segments::prepare_next() {
   }
   const std::optional<Spare> spare = take_or_make_spare();
   std::unique_ptr<SegmentFile> next;
-  const bool ready =
+  bool ready =
       spare &&
-      SegmentFile::open(env_, spare->path, header, spare->bytes, kSegmentHeaderBytes, next).ok() &&
-      next->begin().ok();
+      SegmentFile::open(env_, spare->path, header, spare->bytes, kSegmentHeaderBytes, next).ok();
+  ready = ready && next->begin().ok();
   const Lock lock(mutex_);
-  if (!ready) {
-    gave_up_ = true;
-  } else if (number_ + 1 != header.number) {
+  if (ready && number_ + 1 != header.number) {
     spares_.push_back(*spare);  // Whoever appends did not wait for it.
-  } else if (env_.RenameFile(spare->path, path_of(segment_name(header.number))).ok() &&
-             sync_directory(env_, directory_).ok()) {
-    next_ = std::move(next);
-  } else {
-    gave_up_ = true;
+    return;
   }
+  ready = ready && env_.RenameFile(spare->path, path_of(segment_name(header.number))).ok() &&
+          sync_directory(env_, directory_).ok();
+  if (ready) next_ = std::move(next);
+  gave_up_ = !ready;
 }
 
 }  // namespace once

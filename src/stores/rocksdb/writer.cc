@@ -6,8 +6,8 @@ namespace {
 // Well below the 4 GiB at which RocksDB's own lengths end.
 constexpr std::size_t kMaxBatchBytes = 1U << 30;
 
-// From here on what the database does with a batch takes longer than to wake a thread.
-constexpr std::size_t kWorthAThread = 2'048;
+// From here on what the database does with a batch takes longer than to ask the disk to begin.
+constexpr std::size_t kWorthAsking = 2'048;
 
 }  // namespace
 
@@ -44,12 +44,13 @@ Result<void> Writer::perform(rocksdb::WriteBatch& batch, bool synced) {
 }
 
 rocksdb::Status Writer::log_and_apply(rocksdb::WriteBatch& batch, bool synced) {
-  const bool meanwhile = synced && batch.GetDataSize() >= kWorthAThread;
-  const Ticket ticket = log_.enqueue(batch.Data(), synced);
+  const bool meanwhile = synced && batch.GetDataSize() >= kWorthAsking;
+  const Ticket ticket = log_.enqueue(batch.Data());
   rocksdb::Status status;
   if (meanwhile) {
+    status = log_.reach(ticket, false);
+    if (!status.ok()) return status;
     log_.show(ticket);
-    log_.hand_over();
     status = apply(batch);
   }
   if (status.ok()) status = log_.reach(ticket, synced);
