@@ -4,7 +4,7 @@
 // back then (H10).
 //
 // A small batch goes into the database when it is in the log and, if the store promises that,
-// synced. A large one goes into the database while the log is synced; its keys are locked
+// synced. A large one goes into the database while the disk writes the log; its keys are locked
 // meanwhile, and everybody else who reads calls await_durable() before telling what. So nobody is
 // told what a crash could take away.
 #pragma once
