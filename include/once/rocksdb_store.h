@@ -36,7 +36,8 @@ struct RocksDbOptions {
 // be written; the message says which. `unsupported`: written by a newer version of Once.
 //
 // When the engine fails in the middle of a commit, that commit is `unknown` and the store refuses
-// further commits as `unavailable` until it is closed and opened again; reading goes on.
+// further commits as `unavailable` until it is closed and opened again. Reading goes on, unless the
+// commit was so large that the engine already had it: then it is refused in the same way.
 Result<std::unique_ptr<Store>> open_rocksdb(const RocksDbOptions& options,
                                             Clock& clock = system_clock());
 

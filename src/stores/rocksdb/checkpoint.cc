@@ -6,18 +6,19 @@
 namespace once {
 
 Result<void> checkpoint_rocksdb(Store& store, const std::filesystem::path& to) {
-  const auto* embedded = dynamic_cast<RocksDbStore*>(&store);
+  auto* embedded = dynamic_cast<RocksDbStore*>(&store);
   if (embedded == nullptr) return failure(ErrorCode::unsupported, "only embedded stores can");
   return embedded->checkpoint(to);
 }
 
-Result<void> RocksDbStore::checkpoint(const std::filesystem::path& to) const {
+Result<void> RocksDbStore::checkpoint(const std::filesystem::path& to) {
+  // Of commits, the copy has only what is in the database's files: its log of commits is its own.
   rocksdb::Checkpoint* made = nullptr;
   rocksdb::Status status = rocksdb::Checkpoint::Create(&db_, &made);
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
   if (status.ok()) status = checkpoint->CreateCheckpoint(to.string());
   if (!status.ok()) return std::unexpected(error_of(status, "cannot make a checkpoint"));
-  return {};
+  return writer_.await_durable();
 }
 
 }  // namespace once

@@ -15,8 +15,9 @@ rocksdb::BlockBasedTableOptions table_options(const RocksDbOptions& options) {
   return table;
 }
 
-// A crash tears at most the end of the log, and both modes open such a log. They differ in what
-// follows a record that fails its checksum.
+// RocksDB's own log has the store's format, and all commits of a store that was made before there
+// was a log of commits. A crash tears at most the end of it, and both modes open such a log. They
+// differ in what follows a record that fails its checksum.
 //
 // Synced: everything but the very last write was answered for, so such a record is damage. RocksDB
 // refuses to open, where point-in-time recovery would drop all commits after it without a word.
@@ -55,10 +56,11 @@ rocksdb::Options engine_options(const RocksDbOptions& options, rocksdb::Env& env
   engine.max_open_files = 512;
   engine.paranoid_checks = true;
   engine.wal_recovery_mode = recovery_for(options.durability);
-  // Off, as Writer relies on: with either, readers may see what is not yet durable, or not in
-  // order.
+  // Off, as Writer relies on: with either, readers may see what is not yet there whole.
   engine.enable_pipelined_write = false;
   engine.unordered_write = false;
+  // What is not in its files yet is in the log of commits.
+  engine.avoid_flush_during_shutdown = true;
   bound_logs(engine);
   return engine;
 }

@@ -18,13 +18,12 @@ class Expiry : public RocksDbTest {
     }
   }
 
-  // The open store's database, as it is on disk now.
+  // The open store's database, as it is now.
   std::unique_ptr<rocksdb::DB> look_in() {
-    rocksdb::Options options;
-    options.db_log_dir = dir_.path().string();
+    const auto copy = dir_.path() / ("look-" + std::to_string(looks_++));
+    EXPECT_TRUE(checkpoint_rocksdb(*store_, copy));
     rocksdb::DB* db = nullptr;
-    const rocksdb::Status status =
-        rocksdb::DB::OpenForReadOnly(options, options_.directory.string(), &db);
+    const rocksdb::Status status = rocksdb::DB::OpenForReadOnly({}, copy.string(), &db);
     EXPECT_TRUE(status.ok()) << status.ToString();
     return std::unique_ptr<rocksdb::DB>(db);
   }
@@ -36,6 +35,8 @@ class Expiry : public RocksDbTest {
     for (at->Seek(std::string(1, format::kItemTag)); at->Valid(); at->Next()) ++count;
     return count;
   }
+
+  int looks_ = 0;
 };
 
 TEST_F(Expiry, SweepRemovesExpiredItemsAndGoesOnWhereItEnded) {

@@ -1,6 +1,7 @@
 #include <string>
 #include <utility>
 
+#include "stores/rocksdb/commit_replay.h"
 #include "stores/rocksdb/engine_options.h"
 #include "stores/rocksdb/records.h"
 #include "stores/rocksdb/rocksdb_store.h"
@@ -11,6 +12,19 @@ namespace {
 
 constexpr Duration kTryAgainAfter = std::chrono::milliseconds(20);
 
+// A log that has no more is not written out at once, because that takes longer than to read it: a
+// store may be opened for a single commit.
+constexpr std::size_t kReplayedAgain = 256U << 10;
+
+Result<void> take_batch(rocksdb::DB& db, std::string_view bytes) {
+  rocksdb::WriteBatch batch{std::string(bytes)};
+  rocksdb::WriteOptions unlogged;
+  unlogged.disableWAL = true;
+  const rocksdb::Status status = db.Write(unlogged, &batch);
+  if (!status.ok()) return std::unexpected(error_of(status, "cannot take a commit from the log"));
+  return {};
+}
+
 std::unexpected<Error> in_use(const RocksDbOptions& options, pid_t holder) {
   const std::string who =
       holder > 0 ? "another process (pid " + std::to_string(holder) + ")" : "another process";
@@ -20,8 +34,11 @@ std::unexpected<Error> in_use(const RocksDbOptions& options, pid_t holder) {
 
 Result<void> open_engine(Engine& engine, const RocksDbOptions& options, rocksdb::Env& env) {
   rocksdb::DB* db = nullptr;
-  const rocksdb::Status status = rocksdb::DB::Open(engine_options(options, env, engine.filter),
-                                                   options.directory.string(), &db);
+  auto watch = std::make_shared<FlushWatch>();
+  watch->watch_for(engine.log);
+  rocksdb::Options how = engine_options(options, env, engine.filter);
+  how.listeners.push_back(std::move(watch));
+  const rocksdb::Status status = rocksdb::DB::Open(how, options.directory.string(), &db);
   engine.db.reset(db);
   if (!status.ok()) return std::unexpected(error_of(status, "cannot open the store"));
   return {};
@@ -37,17 +54,35 @@ Result<void> open_in_turn(Engine& engine, const RocksDbOptions& options, rocksdb
   return open_engine(engine, options, env);
 }
 
+Result<void> start_log(Engine& engine, const RocksDbOptions& options, rocksdb::Env& env) {
+  rocksdb::DB& db = *engine.db;
+  const auto replayed =
+      replay_commits(env, options.directory.string(),
+                     [&db](std::string_view batch) { return take_batch(db, batch); });
+  if (!replayed) return std::unexpected(replayed.error());
+  rocksdb::Status status;
+  std::optional<rocksdb::SequenceNumber> applied = db.GetLatestSequenceNumber();
+  if (replayed->bytes > kReplayedAgain) {
+    status = db.Flush({});
+    applied.reset();
+  }
+  if (status.ok()) status = engine.log.start(*replayed, applied);
+  if (!status.ok()) return std::unexpected(error_of(status, "cannot open the store"));
+  return {};
+}
+
 Result<void> start_time(Engine& engine) {
   const Result<Time> recorded = recorded_time(*engine.db);
   if (!recorded) return std::unexpected(recorded.error());
   engine.time.start_no_earlier_than(*recorded);
   rocksdb::WriteBatch batch;
   record_time(engine.time.now(), batch);
-  rocksdb::WriteOptions synced;
-  synced.sync = true;
-  const rocksdb::Status status = engine.db->Write(synced, &batch);
+  const Ticket ticket = engine.log.enqueue(batch.Data());
+  const rocksdb::Status status = engine.log.reach(ticket, true);
   if (!status.ok()) return std::unexpected(error_of(status, "cannot write to the store"));
-  return {};
+  Result<void> applied = take_batch(*engine.db, batch.Data());
+  if (applied) engine.log.applied(ticket, *engine.db);
+  return applied;
 }
 
 }  // namespace
@@ -57,12 +92,13 @@ Result<std::unique_ptr<Store>> open_rocksdb_on(rocksdb::Env& env, const RocksDbO
   if (Result<void> ready = prepare_directory(options.directory); !ready) {
     return std::unexpected(std::move(ready.error()));
   }
-  auto engine = std::make_unique<Engine>(clock);
+  auto engine = std::make_unique<Engine>(clock, env, options.directory);
   auto use = DirectoryUse::begin(options.directory);
   if (!use) return std::unexpected(std::move(use.error()));
   engine->use = std::move(*use);
   Result<void> ready = open_in_turn(*engine, options, env, clock);
   if (ready) ready = settle_format(*engine->db);
+  if (ready) ready = start_log(*engine, options, env);
   if (ready) ready = start_time(*engine);
   if (!ready) return std::unexpected(std::move(ready.error()));
   return std::make_unique<RocksDbStore>(std::move(engine), options, clock);

@@ -122,6 +122,30 @@ TEST_F(Opening, ANewerFormatIsRefused) {
   EXPECT_TRUE(mentions(error, "format " + std::to_string(kFormatNumber + 1))) << error.message;
 }
 
+TEST_F(Opening, AStoreFromBeforeTheLogOfCommitsIsOpenedAndChanged) {
+  const Key key = key_of("old");
+  std::string encoded;
+  format::encode_key(key, encoded);
+  std::string item;
+  format::encode_item(encoded, {.number = 41, .version = {1}}, item);
+  const std::string format_key = std::string(1, format::kMetaTag) + "format";
+  std::filesystem::create_directory(options_.directory);
+  {
+    const auto db = open_bare();  // As format 1 was: everything in RocksDB's own log.
+    ASSERT_TRUE(db->Put({}, format_key, format::encode_format_number(1)).ok());
+    ASSERT_TRUE(db->Put({}, encoded, item).ok());
+  }
+  for (int i = 0; i < 3; ++i) {
+    open();
+    EXPECT_TRUE(commit(add(key, 1)));
+    EXPECT_EQ(store_->get(key).value()->value, Value(std::int64_t{42 + i}));
+    close();
+  }
+  std::string number;
+  ASSERT_TRUE(open_bare()->Get({}, format_key, &number).ok());
+  EXPECT_EQ(format::decode_format_number(number).value(), 2U);
+}
+
 TEST_F(Opening, AnotherProgramsDatabaseIsRefused) {
   std::filesystem::create_directory(options_.directory);
   ASSERT_TRUE(open_bare()->Put({}, "hello", "world").ok());

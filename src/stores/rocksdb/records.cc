@@ -14,12 +14,22 @@ std::string meta_key(std::string_view name) { return format::kMetaTag + std::str
 
 const std::string kFormatKey = meta_key("format");
 const std::string kTimeKey = meta_key("time");
+constexpr std::uint32_t kFormatWithoutCommitLog = 1;
 
 Result<bool> is_empty(rocksdb::DB& db) {
   const std::unique_ptr<rocksdb::Iterator> at(db.NewIterator({}));
   at->SeekToFirst();
   if (!at->status().ok()) return std::unexpected(error_of(at->status(), "cannot read the store"));
   return !at->Valid();
+}
+
+Result<void> write_format(rocksdb::DB& db) {
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  const rocksdb::Status status =
+      db.Put(synced, kFormatKey, format::encode_format_number(kFormatNumber));
+  if (!status.ok()) return std::unexpected(error_of(status, "cannot begin the store"));
+  return {};
 }
 
 // A database without the record is ours only if an opening was cut short before the first write.
@@ -30,12 +40,7 @@ Result<void> begin_format(rocksdb::DB& db) {
     return failure(ErrorCode::invalid,
                    "holds a RocksDB database of something else: " + db.GetName());
   }
-  rocksdb::WriteOptions synced;
-  synced.sync = true;
-  const rocksdb::Status status =
-      db.Put(synced, kFormatKey, format::encode_format_number(kFormatNumber));
-  if (!status.ok()) return std::unexpected(error_of(status, "cannot begin the store"));
-  return {};
+  return write_format(db);
 }
 
 }  // namespace
@@ -48,6 +53,7 @@ Result<void> settle_format(rocksdb::DB& db) {
   const Result<std::uint32_t> number = format::decode_format_number(bytes);
   if (!number) return std::unexpected(number.error());
   if (*number == kFormatNumber) return {};
+  if (*number == kFormatWithoutCommitLog) return write_format(db);
   return failure(ErrorCode::unsupported, "written by another version of Once: format " +
                                              std::to_string(*number) + ", and this program knows " +
                                              std::to_string(kFormatNumber) + ": " + db.GetName());

@@ -29,7 +29,7 @@ RocksDbStore::RocksDbStore(std::unique_ptr<Engine> engine, const RocksDbOptions&
     : options_(options),
       engine_(std::move(engine)),
       db_(*engine_->db),
-      writer_(db_, options_, clock),
+      writer_(db_, engine_->log, options_, clock),
       sweeper_(db_, stripes_, writer_, engine_->time) {
   if (options_.durability == Durability::relaxed) {
     syncing_.emplace(clock, kSyncEvery, [this] {
@@ -59,16 +59,25 @@ std::string RocksDbStore::describe() const {
   return "rocksdb " + options_.directory.string() + ", " + std::string(promise);
 }
 
+// What was read, once it survives power loss.
+template <class Answer>
+Result<Answer> RocksDbStore::durable(Result<Answer> answer) {
+  if (Result<void> durable = writer_.await_durable(); !durable) {
+    return std::unexpected(std::move(durable.error()));
+  }
+  return answer;
+}
+
 Result<std::vector<std::optional<Item>>> RocksDbStore::do_get(std::span<const Key> keys) {
-  return read_items(db_, keys, now());
+  return durable(read_items(db_, keys, now()));
 }
 
 Result<ScanPage> RocksDbStore::do_scan(const ScanRequest& request) {
-  return read_scan(db_, request, now());
+  return durable(read_scan(db_, request, now()));
 }
 
 Result<ListPage> RocksDbStore::do_list(const ListRequest& request) {
-  return read_list(db_, request, now());
+  return durable(read_list(db_, request, now()));
 }
 
 Result<CommitOutcome> RocksDbStore::do_commit(Transaction transaction) {

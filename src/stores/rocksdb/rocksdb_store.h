@@ -1,6 +1,7 @@
 // The pieces of the embedded store put together.
 #pragma once
 
+#include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
 
@@ -10,6 +11,7 @@
 
 #include "drivers/periodic.h"
 #include "once/rocksdb_store.h"
+#include "stores/rocksdb/commit_log.h"
 #include "stores/rocksdb/directory.h"
 #include "stores/rocksdb/expiry_filter.h"
 #include "stores/rocksdb/store_time.h"
@@ -25,11 +27,21 @@ Result<std::unique_ptr<Store>> open_rocksdb_on(rocksdb::Env& env, const RocksDbO
 
 // What the database needs to run, and lives longer than it.
 struct Engine {
-  explicit Engine(Clock& clock) : time(clock), filter(time) {}
+  Engine(Clock& clock, rocksdb::Env& env, const std::filesystem::path& directory)
+      : time(clock), filter(time), log(env, directory.string()) {}
+  // The lock of the directory goes with the database, so the log has to be done before; and what
+  // waits for the log must not go into the database's files then.
+  ~Engine() {
+    if (db != nullptr) rocksdb::CancelAllBackgroundWork(db.get(), false);
+    log.stop();
+  }
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
   StoreTime time;
   ExpiryFilter filter;
   std::unique_ptr<DirectoryUse> use;
+  CommitLog log;
   std::unique_ptr<rocksdb::DB> db;
 };
 
@@ -42,7 +54,7 @@ class RocksDbStore final : public Store {
   std::string describe() const override;
   Time now() override { return engine_->time.now(); }
   Result<Swept> sweep(std::size_t limit) override;
-  Result<void> checkpoint(const std::filesystem::path& to) const;
+  Result<void> checkpoint(const std::filesystem::path& to);
 
  protected:
   Result<std::vector<std::optional<Item>>> do_get(std::span<const Key> keys) override;
@@ -55,6 +67,8 @@ class RocksDbStore final : public Store {
  private:
   Result<void> keep_time();
   bool sweep_in_background();
+  template <class Answer>
+  Result<Answer> durable(Result<Answer> answer);
 
   const RocksDbOptions options_;
   const std::unique_ptr<Engine> engine_;

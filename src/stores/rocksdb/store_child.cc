@@ -24,9 +24,9 @@ Result<CommitOutcome> commit_pair(Store& store, std::int64_t number, const Bytes
 }
 
 // Prints each number once its commit is answered, for ever.
-int commit_until_killed(Store& store, std::int64_t number) {
+int commit_until_killed(Store& store, std::int64_t number, const Bytes& value) {
   for (;; ++number) {
-    const Result<CommitOutcome> outcome = commit_pair(store, number, "value");
+    const Result<CommitOutcome> outcome = commit_pair(store, number, value);
     if (!outcome || !committed(*outcome)) return EXIT_FAILURE;
     std::cout << number << std::endl;
   }
@@ -48,7 +48,7 @@ int commit_until_full(Store& store) {
   std::int64_t number = 0;
   Result<CommitOutcome> outcome;
   do {
-    outcome = commit_pair(store, number++, Bytes(3'000, 'x'));
+    outcome = commit_pair(store, number++, Bytes(800, 'x'));
   } while (outcome && committed(*outcome));
   if (outcome) return EXIT_FAILURE;
   std::cout << number - 1 << '\n' << name_of(outcome.error().code) << '\n';
@@ -81,12 +81,19 @@ void become_nobody() {
 int run(const std::string& how, const std::string& directory, const std::string& argument) {
   if (how == "open-as-nobody") become_nobody();
   if (how == "count-in-turn") return count_in_turn(directory, std::stoi(argument));
-  auto store = open_rocksdb({.directory = directory});
+  RocksDbOptions options{.directory = directory};
+  // So that the database writes files, and the log of commits is used again, all the time.
+  if (how == "commit-much-until-killed") options.memtable_bytes = 256U << 10;
+  auto store = open_rocksdb(options);
   if (!store) {
     std::cout << name_of(store.error().code) << '\n' << store.error().message << std::endl;
     return EXIT_SUCCESS;
   }
-  if (how == "commit-until-killed") return commit_until_killed(**store, std::stoll(argument));
+  if (how == "commit-until-killed")
+    return commit_until_killed(**store, std::stoll(argument), "value");
+  if (how == "commit-much-until-killed") {
+    return commit_until_killed(**store, std::stoll(argument), Bytes(20'000, 'x'));
+  }
   if (how == "commit-until-full") return commit_until_full(**store);
   return hold_until_told();
 }

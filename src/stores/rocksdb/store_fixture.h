@@ -5,6 +5,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -16,9 +17,11 @@
 
 #include "once/entropy.h"
 #include "once/rocksdb_store.h"
+#include "stores/rocksdb/commit_replay.h"
 #include "stores/rocksdb/engine_options.h"
 #include "stores/rocksdb/expiry_filter.h"
 #include "stores/rocksdb/rocksdb_store.h"
+#include "stores/rocksdb/segment_file.h"
 #include "testing/child_process.h"
 #include "testing/manual_clock.h"
 #include "testing/temp_dir.h"
@@ -75,7 +78,42 @@ class RocksDbTest : public ::testing::Test {
         rocksdb::DB::Open(engine_options(options_, *rocksdb::Env::Default(), filter_),
                           options_.directory.string(), &db);
     EXPECT_TRUE(status.ok()) << status.ToString();
+    fold_log(*db);
     return std::unique_ptr<rocksdb::DB>(db);
+  }
+
+  // What the log of commits has is in the database's files, and the log is gone.
+  void fold_log(rocksdb::DB& db) {
+    const auto take = [&](std::string_view bytes) -> Result<void> {
+      rocksdb::WriteBatch batch{std::string(bytes)};
+      rocksdb::WriteOptions unlogged;
+      unlogged.disableWAL = true;
+      EXPECT_TRUE(db.Write(unlogged, &batch).ok());
+      return {};
+    };
+    const auto replayed =
+        replay_commits(*rocksdb::Env::Default(), options_.directory.string(), take);
+    ASSERT_TRUE(replayed) << replayed.error().message;
+    ASSERT_TRUE(db.Flush({}).ok());
+    for (const auto& segment : segments()) std::filesystem::remove(segment);
+  }
+
+  // The files of the log of commits, oldest first.
+  std::vector<std::filesystem::path> segments() {
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::directory_iterator(options_.directory)) {
+      if (segment_number(entry.path().filename().string())) found.push_back(entry.path());
+    }
+    std::ranges::sort(found);
+    return found;
+  }
+
+  // The closed store's only segment, and where its records end.
+  std::pair<std::filesystem::path, std::uintmax_t> log_and_end() {
+    const auto replayed = replay_commits(*rocksdb::Env::Default(), options_.directory.string(),
+                                         [](std::string_view) -> Result<void> { return {}; });
+    if (!replayed || replayed->segments.size() != 1) throw std::runtime_error("not one segment");
+    return {segments().at(0), replayed->segments[0].used};
   }
 
   std::vector<std::filesystem::path> files(std::string_view extension) {

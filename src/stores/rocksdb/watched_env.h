@@ -33,20 +33,45 @@ struct DiskState {
     changed.wait(lock, [&] { return syncs >= count; });
   }
 
+  // While it is closed a sync waits; await_visitor() until one does.
+  void close_gate() {
+    const std::lock_guard lock(mutex);
+    gate_closed = true;
+  }
+  void open_gate() {
+    const std::lock_guard lock(mutex);
+    gate_closed = false;
+    changed.notify_all();
+  }
+  void await_visitor() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return at_gate > 0; });
+  }
+  void pass_gate() {
+    std::unique_lock lock(mutex);
+    ++at_gate;
+    changed.notify_all();
+    changed.wait(lock, [&] { return !gate_closed; });
+    --at_gate;
+  }
+
   std::mutex mutex;
   std::condition_variable changed;
+  bool gate_closed = false;
+  int at_gate = 0;
   std::uint64_t syncs = 0;
 };
 
-class WatchedLog final : public rocksdb::FSWritableFileOwnerWrapper {
+class WatchedLog final : public rocksdb::FSRandomRWFileOwnerWrapper {
  public:
-  WatchedLog(std::unique_ptr<rocksdb::FSWritableFile> file, DiskState& disk)
-      : FSWritableFileOwnerWrapper(std::move(file)), disk_(disk) {}
+  WatchedLog(std::unique_ptr<rocksdb::FSRandomRWFile> file, DiskState& disk)
+      : FSRandomRWFileOwnerWrapper(std::move(file)), disk_(disk) {}
 
   rocksdb::IOStatus Sync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* dbg) override {
+    disk_.pass_gate();
     const rocksdb::IOStatus status = disk_.syncs_fail
                                          ? rocksdb::IOStatus::IOError("the disk is gone")
-                                         : FSWritableFileWrapper::Sync(options, dbg);
+                                         : FSRandomRWFileWrapper::Sync(options, dbg);
     disk_.note_sync();
     return status;
   }
@@ -62,13 +87,12 @@ class WatchedFiles final : public rocksdb::FileSystemWrapper {
 
   const char* Name() const override { return "once.watched"; }
 
-  rocksdb::IOStatus NewWritableFile(const std::string& name, const rocksdb::FileOptions& options,
-                                    std::unique_ptr<rocksdb::FSWritableFile>* file,
+  // Only the log of commits is written so.
+  rocksdb::IOStatus NewRandomRWFile(const std::string& name, const rocksdb::FileOptions& options,
+                                    std::unique_ptr<rocksdb::FSRandomRWFile>* file,
                                     rocksdb::IODebugContext* dbg) override {
-    rocksdb::IOStatus status = FileSystemWrapper::NewWritableFile(name, options, file, dbg);
-    if (status.ok() && name.ends_with(".log")) {
-      *file = std::make_unique<WatchedLog>(std::move(*file), disk_);
-    }
+    rocksdb::IOStatus status = FileSystemWrapper::NewRandomRWFile(name, options, file, dbg);
+    if (status.ok()) *file = std::make_unique<WatchedLog>(std::move(*file), disk_);
     return status;
   }
 

@@ -6,12 +6,16 @@ namespace {
 // Well below the 4 GiB at which RocksDB's own lengths end.
 constexpr std::size_t kMaxBatchBytes = 1U << 30;
 
+// From here on what the database does with a batch takes longer than to ask the disk to begin.
+constexpr std::size_t kWorthAsking = 2'048;
+
 }  // namespace
 
-Writer::Writer(rocksdb::DB& db, const RocksDbOptions& options, Clock& clock)
-    : db_(db), room_(*db.GetEnv(), options.directory.string(), options.keep_free_bytes, clock) {
-  commit_options_.sync = options.durability == Durability::synced;
-}
+Writer::Writer(rocksdb::DB& db, CommitLog& log, const RocksDbOptions& options, Clock& clock)
+    : db_(db),
+      log_(log),
+      syncs_commits_(options.durability == Durability::synced),
+      room_(*db.GetEnv(), options.directory.string(), options.keep_free_bytes, clock) {}
 
 Result<void> Writer::check_open() const {
   if (!closed_.load(std::memory_order_acquire)) return {};
@@ -26,25 +30,56 @@ Result<void> Writer::write(rocksdb::WriteBatch& batch) {
     return failure(ErrorCode::invalid, "more than 1 GiB in one group of commits");
   }
   if (Result<void> room = room_.check(batch.GetDataSize()); !room) return room;
-  return perform(batch, commit_options_);
+  return perform(batch, syncs_commits_);
 }
 
-Result<void> Writer::write_unsynced(rocksdb::WriteBatch& batch) { return perform(batch, {}); }
+Result<void> Writer::write_unsynced(rocksdb::WriteBatch& batch) { return perform(batch, false); }
 
-Result<void> Writer::perform(rocksdb::WriteBatch& batch, const rocksdb::WriteOptions& how) {
+Result<void> Writer::perform(rocksdb::WriteBatch& batch, bool synced) {
   if (Result<void> open = check_open(); !open) return open;
-  const rocksdb::Status status = db_.Write(how, &batch);
+  const rocksdb::Status status = log_and_apply(batch, synced);
   if (!status.ok()) return close_after(status);
-  if (!how.sync) unsynced_.store(true, std::memory_order_release);
+  if (!synced) unsynced_.store(true, std::memory_order_release);
   return {};
+}
+
+rocksdb::Status Writer::log_and_apply(rocksdb::WriteBatch& batch, bool synced) {
+  const bool meanwhile = synced && batch.GetDataSize() >= kWorthAsking;
+  const Ticket ticket = log_.enqueue(batch.Data());
+  rocksdb::Status status;
+  if (meanwhile) {
+    status = log_.reach(ticket, false);
+    if (!status.ok()) return status;
+    log_.show(ticket);
+    status = apply(batch);
+  }
+  if (status.ok()) status = log_.reach(ticket, synced);
+  if (status.ok() && !meanwhile) status = apply(batch);
+  if (status.ok()) log_.applied(ticket, db_);
+  return status;
+}
+
+rocksdb::Status Writer::apply(rocksdb::WriteBatch& batch) {
+  rocksdb::WriteOptions unlogged;
+  unlogged.disableWAL = true;
+  return db_.Write(unlogged, &batch);
 }
 
 Result<void> Writer::sync() {
   if (Result<void> open = check_open(); !open) return open;
   if (!unsynced_.exchange(false)) return {};
-  const rocksdb::Status status = db_.SyncWAL();
+  const rocksdb::Status status = log_.sync();
   if (!status.ok()) return close_after(status);
   return {};
+}
+
+Result<void> Writer::await_durable() {
+  const rocksdb::Status status = log_.await_shown();
+  if (status.ok()) return {};
+  return failure(ErrorCode::unavailable,
+                 "a write failed, and what it left cannot be told from what is durable until the "
+                 "store is opened again: " +
+                     status.ToString());
 }
 
 std::unexpected<Error> Writer::close_after(const rocksdb::Status& status) {

@@ -1,10 +1,12 @@
-// The one way to the database's log. A batch is refused before anything is written, or written as
-// durably as the store promises, or its outcome is unknown; then nothing is written any more until
-// the store is opened again, because what failed may lie in the log and come back then (H10).
+// The one way into the database, through the log of commits. A batch is refused before anything is
+// written, or written as durably as the store promises, or its outcome is unknown; then nothing is
+// written any more until the store is opened again, because what failed may lie in the log and come
+// back then (H10).
 //
-// RocksDB publishes a batch to readers only after its log was written and, with `sync`, synced (its
-// pipelined and unordered writes are left off). So a reader never sees what a crash could take
-// away.
+// A small batch goes into the database when it is in the log and, if the store promises that,
+// synced. A large one goes into the database while the disk writes the log; its keys are locked
+// meanwhile, and everybody else who reads calls await_durable() before telling what. So nobody is
+// told what a crash could take away.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -15,14 +17,15 @@
 
 #include "kernel/mutex.h"
 #include "once/rocksdb_store.h"
+#include "stores/rocksdb/commit_log.h"
 #include "stores/rocksdb/free_room.h"
 
 namespace once {
 
 class Writer {
  public:
-  // `db` and `clock` must outlive this.
-  Writer(rocksdb::DB& db, const RocksDbOptions& options, Clock& clock);
+  // `db`, `log` and `clock` must outlive this.
+  Writer(rocksdb::DB& db, CommitLog& log, const RocksDbOptions& options, Clock& clock);
 
   // `unavailable` once a write has failed.
   Result<void> check_open() const;
@@ -36,12 +39,19 @@ class Writer {
   // Whatever was written before the call now survives power loss.
   Result<void> sync();
 
+  // Whatever was read before the call now survives power loss, if the store promises that.
+  // `unavailable`: it is not known to, because its write failed.
+  Result<void> await_durable();
+
  private:
-  Result<void> perform(rocksdb::WriteBatch& batch, const rocksdb::WriteOptions& how);
+  Result<void> perform(rocksdb::WriteBatch& batch, bool synced);
+  rocksdb::Status log_and_apply(rocksdb::WriteBatch& batch, bool synced);
+  rocksdb::Status apply(rocksdb::WriteBatch& batch);
   std::unexpected<Error> close_after(const rocksdb::Status& status);
 
   rocksdb::DB& db_;
-  rocksdb::WriteOptions commit_options_;
+  CommitLog& log_;
+  const bool syncs_commits_;
   FreeRoom room_;
   std::atomic<bool> unsynced_ = false;
   std::atomic<bool> closed_ = false;

@@ -1,0 +1,159 @@
+#include "stores/rocksdb/commit_log.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace once {
+namespace {
+
+// A record's length has 32 bits, and a batch at most 30.
+constexpr std::size_t kMaxWaiting = std::size_t{1} << 30;
+
+// A record that was larger gives its room back.
+constexpr std::size_t kMaxSpent = 4U << 20;
+
+void raise_to(std::atomic<Ticket>& least, Ticket ticket) {
+  Ticket known = least.load();
+  while (known < ticket && !least.compare_exchange_weak(known, ticket)) {
+  }
+}
+
+}  // namespace
+
+Ticket CommitLog::enqueue(std::string_view batch) {
+  Lock lock(mutex_);
+  while (waiting_.size() > kMaxWaiting && failed_.ok()) {
+    if (leading_) {
+      changed_.wait(lock.native());
+    } else {
+      lead(lock, false);
+    }
+  }
+  if (waiting_.empty()) {
+    waiting_ = std::move(spent_);
+    begin_record(waiting_);
+  }
+  add_batch(batch, waiting_);
+  under_way_.insert(under_way_.end(), ++last_);
+  return last_;
+}
+
+rocksdb::Status CommitLog::reach(Ticket ticket, bool synced) {
+  Lock lock(mutex_);
+  while ((synced ? synced_.load() : written_) < ticket) {
+    if (!failed_.ok()) return failed_;
+    if (leading_) {
+      changed_.wait(lock.native());
+    } else {
+      lead(lock, synced);
+    }
+  }
+  return {};
+}
+
+rocksdb::Status CommitLog::sync() {
+  Ticket ticket = 0;
+  {
+    const Lock lock(mutex_);
+    ticket = last_;
+  }
+  return reach(ticket, true);
+}
+
+// Writes all that waits as one record, and syncs if that is asked for.
+void CommitLog::lead(Lock& lock, bool syncs) {
+  leading_ = true;
+  std::string record = std::exchange(waiting_, {});
+  const Ticket last = last_;
+  lock.native().unlock();
+  rocksdb::Status status;
+  if (!record.empty()) status = segments_.append(record, last);
+  if (status.ok() && syncs) status = segments_.sync();
+  const bool upkeep = segments_.wants_upkeep();
+  lock.native().lock();
+  leading_ = false;
+  if (record.capacity() <= kMaxSpent) spent_ = std::move(record);
+  if (!status.ok() && failed_.ok()) failed_ = status;
+  if (failed_.ok()) {
+    written_ = last;
+    if (syncs) synced_.store(last);
+  }
+  if (upkeep) {
+    upkeep_ = true;
+    wake_worker();
+  }
+  changed_.notify_all();
+}
+
+void CommitLog::applied(Ticket ticket, rocksdb::DB& db) {
+  Ticket all = 0;
+  {
+    const Lock lock(mutex_);
+    under_way_.erase(ticket);
+    all = under_way_.empty() ? last_ : *under_way_.begin() - 1;
+  }
+  // Asked after the groups are known, so that it is no less than any of theirs.
+  if (segments_.awaits_applied()) segments_.applied(all, db.GetLatestSequenceNumber());
+}
+
+void CommitLog::show(Ticket ticket) { raise_to(shown_, ticket); }
+
+rocksdb::Status CommitLog::await_shown() {
+  const Ticket shown = shown_.load();
+  if (synced_.load() >= shown) return {};
+  return reach(shown, true);
+}
+
+void CommitLog::before_flush() {
+  {
+    const Lock lock(mutex_);
+    if (stopping_) return;
+  }
+  if (sync().ok()) return;
+  Lock lock(mutex_);
+  while (!stopping_) changed_.wait(lock.native());
+}
+
+void CommitLog::flushed(rocksdb::SequenceNumber sequence) {
+  segments_.flushed(sequence);
+  if (!segments_.wants_upkeep()) return;
+  const Lock lock(mutex_);
+  upkeep_ = true;
+  wake_worker();
+}
+
+void CommitLog::wake_worker() {
+  if (stopping_) return;
+  if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
+  given_.notify_one();
+}
+
+void CommitLog::stop() {
+  std::thread worker;
+  {
+    const Lock lock(mutex_);
+    stopping_ = true;
+    worker = std::move(worker_);
+    given_.notify_one();
+    changed_.notify_all();
+  }
+  if (worker.joinable()) worker.join();
+}
+
+void CommitLog::work() {
+  Lock lock(mutex_);
+  while (!stopping_) {
+    if (upkeep_ && failed_.ok()) {
+      upkeep_ = false;
+      lock.native().unlock();
+      segments_.upkeep();
+      const bool more = segments_.wants_upkeep();
+      lock.native().lock();
+      upkeep_ = upkeep_ || more;
+    } else {
+      given_.wait(lock.native());
+    }
+  }
+}
+
+}  // namespace once
