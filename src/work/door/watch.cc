@@ -11,8 +11,9 @@ using server::Level;
 
 constexpr Duration kEvery = std::chrono::milliseconds(500);
 
-Level level_of(Delivered what) {
-  switch (what) {
+Level level_of(const DeliveryReport& report) {
+  if (report.cause == "stopping") return Level::info;  // Somebody asked for it.
+  switch (report.what) {
     case Delivered::handled:
     case Delivered::duplicate:
     case Delivered::busy: return Level::info;
@@ -46,7 +47,7 @@ void Watch::delivered(const DeliveryReport& report) {
   if (report.what == Delivered::duplicate) ++duplicates_;
   if (report.what == Delivered::failed) ++failed_;
   if (report.what == Delivered::dead) ++dead_;
-  auto line = journal_.line(level_of(report.what), name_of(report.what));
+  auto line = journal_.line(level_of(report), name_of(report.what));
   line.text("key", report.key).text("message", report.message.id);
   line.integer("delivery", report.message.deliveries).milliseconds("taken_ms", report.taken);
   line.text("cause", report.cause);
