@@ -23,7 +23,7 @@ struct S3Options {
   enum class Style : std::uint8_t { automatic, path, host };
   Style style = Style::automatic;
 
-  // For servers whose If-Match wants an ETag without its quotation marks (Ceph before 18).
+  // For servers whose If-Match wants an ETag without its quotation marks (Ceph 16).
   bool bare_etags = false;
 
   // No call takes longer. What conflicts, throttling and lost connections leave open is tried again

@@ -99,7 +99,7 @@ TEST_F(S3Faults, H7_AWriteThatWasOverwrittenIsFoundAmongWhatWasBefore) {
   EXPECT_EQ(number_at(key("k")), 31);
 }
 
-// Ceph before 17 answers 500 to whoever loses a race between its check and its write.
+// Ceph 16 answers 500 to whoever loses a race between its check and its write.
 TEST_F(S3Faults, H7_AWriteThatCanNoLongerLandHasLost) {
   const Write first = fresh(put(key("k"), std::int64_t{0}, absent()));
   ASSERT_TRUE(is_committed(commit(first)));

@@ -15,7 +15,7 @@
 // After an unknown outcome of a PUT that was to replace a version, a GET mostly tells what became
 // of it: its object stands there or is among those before, or another has replaced that version,
 // which then never comes back (object.h). So a server that answers 500 to whoever lost a race (Ceph
-// before 17) costs no certainty. What stays unknown is for whoever can send again
+// 16) costs no certainty. What stays unknown is for whoever can send again
 // (retrying_store.h).
 #pragma once
 
