@@ -125,8 +125,8 @@ code unknown, and the request is not sent again until the claim that the answer 
                              pieces of the answer. At most 1h
   --max-body 1048576         bytes of the body of a request with a key; without one, 64 MiB
   --max-answer 16777216      bytes of an answer to a request with a key; a longer one, or one that the
-                             store does not take, is passed on and not stored: repeats are not sent and
-                             get 409, too_large. A server as the store takes about 750 KiB
+                             store does not take, is passed on and not stored: repeats are not sent
+                             and get 409, too_large. A server as the store takes about 750 KiB
   --workers 64               requests at the upstream at once; four times as many wait, more get 503
   --max-connections 10000    of clients
   --log text|json            write a line to standard error for each notable thing, as 'once serve'

@@ -126,7 +126,7 @@ TEST_F(FullDisk, AWriteThatFailsHalfWayIsUnknownAndTheRestIsThereAfterARestart) 
   RawHttp peer(server.port());
   const rlimit small{8 * kMiB, RLIM_INFINITY};
   ASSERT_EQ(::prlimit(server.pid(), RLIMIT_FSIZE, &small, nullptr), 0);
-  expect_problem(put_until_refused(peer, 50), 500, "unknown");
+  expect_problem(put_until_refused(peer, 300), 500, "unknown");
   const int unknown = next_ - 1;
   expect_problem(put_until_refused(peer, 1), 503, "unavailable");
   EXPECT_EQ(peer.call("GET", "/healthz")->status, 200);

@@ -12,6 +12,8 @@ Result<void> checkpoint_rocksdb(Store& store, const std::filesystem::path& to) {
 }
 
 Result<void> RocksDbStore::checkpoint(const std::filesystem::path& to) {
+  // The database writes nothing out once the log has failed, and would wait.
+  if (Result<void> open = writer_.check_open(); !open) return open;
   // Of commits, the copy has only what is in the database's files: its log of commits is its own.
   rocksdb::Checkpoint* made = nullptr;
   rocksdb::Status status = rocksdb::Checkpoint::Create(&db_, &made);

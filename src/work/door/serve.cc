@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -22,15 +24,21 @@ using server::Level;
 
 constexpr Duration kTurn = std::chrono::seconds(10);  // For a directory that another has open.
 
+// timeout(1) and shells send one to the process and one to its group: those are one.
+constexpr auto kOneSignal = std::chrono::seconds(1);
+
 // The first signal lets the worker finish, the second does not: then the guardian ends what runs.
 class Signals {
  public:
   Signals(const sigset_t& signals, Worker& worker)
       : thread_([this, signals, &worker] {
-          for (int count = 0;; ++count) {
+          std::optional<std::chrono::steady_clock::time_point> first;
+          for (;;) {
             const int signal = server::wait_for(signals);
             if (over_) return;
-            if (count > 0) ::_exit(128 + signal);
+            const auto now = std::chrono::steady_clock::now();
+            if (first && now - *first > kOneSignal) ::_exit(128 + signal);
+            if (!first) first = now;
             worker.stop();
           }
         }) {}
