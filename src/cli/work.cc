@@ -137,14 +137,15 @@ constexpr std::array kVerbs = {Verb{.least = 1,
 
 const Command kWork = {
     .name = "work",
-    .summary = "Handles the messages of a queue, each once, by a command or over HTTP",
+    .summary = "Handles the messages of a queue, each behind a claim, by a command or over HTTP",
     .help = R"(Usage: once work QUEUE [--concurrency 8] [--max-attempts 5] [--lease 30s] [--ttl 24h]
                  -- COMMAND [ARGUMENT]...
        once work QUEUE ... --http http://HOST:PORT/PATH
 
-Takes messages from QUEUE and handles each once, however often it is delivered and however many
-workers there are. A message is claimed, handled, completed and acknowledged; one that is done is
-acknowledged unhandled, and one that another worker is at comes back later.
+Takes messages from QUEUE and handles each behind a claim: by one at a time while leases hold, and
+never again when it is done, however often it is delivered and however many workers there are. A
+message is claimed, handled, completed and acknowledged; one that is done is acknowledged unhandled,
+and one that another worker is at comes back later.
 
   sqs://NAME?region=REGION    a queue of Amazon SQS; &endpoint=URL of what speaks like it, &dead=NAME
                               for dead letters (NAME-dead otherwise), &wait=5 seconds for messages

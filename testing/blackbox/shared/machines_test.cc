@@ -124,5 +124,49 @@ TEST_F(Machines, ACommandRunsOnceOfAllThatAreStartedAndAgainOnlyAfterOneThatWasK
   EXPECT_EQ(text, "2\n");
 }
 
+// Four machines at the same keys, each of which loses some of its commands at any moment.
+TEST_F(Machines, CommandsThatAreKilledAtRandomEndInOneOutcomeEach) {
+  constexpr int kKeys = 6;
+  constexpr int kRunners = 4;
+  const TempDir dir;
+  std::array<std::array<std::string, kRunners>, kKeys> told;
+  const auto start = [&](int key) {
+    const std::string name = "key" + std::to_string(key);
+    const std::string note = "echo $ONCE_ATTEMPT >> " + (dir.path() / name).string();
+    return std::make_unique<ChildProcess>(
+        ONCE_BINARY,
+        std::vector<std::string>{"run", name, "--store", store_->address(), "--lease", "1s",
+                                 "--wait", "60s", "--", "sh", "-c", note + "; echo $ONCE_FENCE"});
+  };
+  {
+    std::vector<std::jthread> runners;
+    for (int i = 0; i < kRunners; ++i) {
+      runners.emplace_back([&, i] {
+        Entropy chance(static_cast<std::uint64_t>(i));
+        for (int key = 0; key < kKeys; ++key) {
+          if ((i + key) % 3 == 0) {
+            const auto victim = start(key);
+            for (auto n = chance.random() % 200'000; n > 0; --n) std::this_thread::yield();
+            victim->kill();
+          }
+          const auto runner = start(key);
+          const auto k = static_cast<std::size_t>(key);
+          told[k][static_cast<std::size_t>(i)] = runner->read_line().value_or("");
+          EXPECT_EQ(runner->wait(), 0);
+        }
+      });
+    }
+  }
+  for (std::size_t key = 0; key < kKeys; ++key) {
+    EXPECT_NE(told[key][0], "");
+    for (const std::string& fence : told[key]) EXPECT_EQ(fence, told[key][0]) << key;
+    std::ifstream file(dir.path() / ("key" + std::to_string(key)));
+    std::multiset<std::string> attempts;
+    for (std::string line; std::getline(file, line);) attempts.insert(line);
+    EXPECT_FALSE(attempts.empty());
+    for (const std::string& attempt : attempts) EXPECT_EQ(attempts.count(attempt), 1U) << key;
+  }
+}
+
 }  // namespace
 }  // namespace once::testing
