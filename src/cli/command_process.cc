@@ -204,8 +204,8 @@ void CommandProcess::stop() const {
 struct CommandProcess::Watch {
   OutputPassage out;
   OutputPassage err;
-  std::optional<Clock::time_point> kill_at = {};  // Once it was stopped,
-  std::optional<Clock::time_point> cut_at = {};   // and once it has ended.
+  std::optional<Clock::time_point> kill_at;  // Once it was stopped,
+  std::optional<Clock::time_point> cut_at;   // and once it has ended.
   bool stopped = false;
   bool told = false;  // To leave: by a signal, or because it was stopped.
 };
