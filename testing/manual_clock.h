@@ -43,8 +43,14 @@ class ManualClock final : public Clock {
       waiters_.push_back(waiter);
     }
     signal.wait(lock);
-    const std::lock_guard own(mutex_);
-    waiters_.erase(std::ranges::find(waiters_, waiter));
+    // advance() may still be at our signal and mutex, which may be gone when this returns.
+    lock.unlock();
+    {
+      std::unique_lock own(mutex_);
+      advanced_.wait(own, [this] { return advancing_ == 0; });
+      waiters_.erase(std::ranges::find(waiters_, waiter));
+    }
+    lock.lock();
   }
 
   void advance(Duration length) {
@@ -53,6 +59,7 @@ class ManualClock final : public Clock {
       const std::lock_guard own(mutex_);
       now_ += length;
       waiting = waiters_;
+      ++advancing_;
     }
     for (const Waiter& waiter : waiting) {
       // Taken so that a waiter between its check and its sleep cannot miss the signal.
@@ -61,6 +68,11 @@ class ManualClock final : public Clock {
       }
       waiter.signal->notify_all();
     }
+    {
+      const std::lock_guard own(mutex_);
+      --advancing_;
+    }
+    advanced_.notify_all();
   }
 
  private:
@@ -73,6 +85,8 @@ class ManualClock final : public Clock {
   std::mutex mutex_;
   Time now_;
   std::vector<Waiter> waiters_;
+  int advancing_ = 0;
+  std::condition_variable advanced_;
 };
 
 }  // namespace once::testing

@@ -15,7 +15,7 @@ namespace once::proxy {
 struct Rules {
   std::string upstream;  // http://host:port
   Duration upstream_timeout = std::chrono::seconds(30);
-  std::stop_token stopped = {};        // What is at the upstream then is given up.
+  std::stop_token stopped;             // What is at the upstream then is given up.
   std::size_t max_body = 1U << 20;     // Bytes of the body of a request with a key,
   std::size_t max_answer = 16U << 20;  // and of an answer to it that is held and stored.
   bool require_key = false;

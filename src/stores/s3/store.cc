@@ -57,7 +57,7 @@ Result<ListPage> BucketStore::do_list(const ListRequest& request) {
   return read_list({*bucket_, hints_, now(), until}, request, aws::Pauses(clock_, entropy_, until));
 }
 
-std::timed_mutex& BucketStore::lane_of(const Key& key) {
+Lane& BucketStore::lane_of(const Key& key) {
   const std::size_t hash = std::hash<std::string>{}(key.partition.home) ^
                            std::hash<std::string>{}(key.partition.part) ^
                            std::hash<std::int64_t>{}(key.sort);
@@ -65,13 +65,17 @@ std::timed_mutex& BucketStore::lane_of(const Key& key) {
 }
 
 Result<CommitOutcome> BucketStore::do_commit(Transaction transaction) {
-  std::unique_lock<std::timed_mutex> lane;
   const Write::Kind kind = transaction[0].kind;
-  if (kind == Write::Kind::add || kind == Write::Kind::raise) {
-    lane = std::unique_lock(lane_of(transaction[0].key), deadline());
-    if (!lane) return failure(ErrorCode::unavailable, "s3: others of this process were at it");
+  if (kind != Write::Kind::add && kind != Write::Kind::raise) {
+    return std::move(do_commit_each({&transaction, 1}).front());
   }
-  return std::move(do_commit_each({&transaction, 1}).front());
+  Lane& lane = lane_of(transaction[0].key);
+  if (!lane.enter(deadline())) {
+    return failure(ErrorCode::unavailable, "s3: others of this process were at it");
+  }
+  auto answers = do_commit_each({&transaction, 1});
+  lane.leave();
+  return std::move(answers.front());
 }
 
 std::vector<Result<CommitOutcome>> BucketStore::do_commit_each(

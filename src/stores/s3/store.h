@@ -4,13 +4,13 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "aws/pause.h"
 #include "once/s3_store.h"
 #include "stores/s3/bucket.h"
 #include "stores/s3/hints.h"
+#include "stores/s3/lane.h"
 #include "stores/s3/reader.h"
 #include "stores/s3/sweeper.h"
 
@@ -39,7 +39,7 @@ class BucketStore final : public S3Store {
   static constexpr std::size_t kLanes = 64;
 
   aws::Deadline deadline() const { return std::chrono::steady_clock::now() + patience_; }
-  std::timed_mutex& lane_of(const Key& key);
+  Lane& lane_of(const Key& key);
 
   const std::unique_ptr<Bucket> bucket_;
   const Duration patience_;
@@ -49,7 +49,7 @@ class BucketStore final : public S3Store {
   Sweeper sweeper_;
   // Adds and raises of this process to one key go one after the other: S3 has none, so they would
   // only refuse each other.
-  std::array<std::timed_mutex, kLanes> lanes_;
+  std::array<Lane, kLanes> lanes_;
   std::atomic<Duration::rep> last_now_ = 0;
 };
 
