@@ -140,7 +140,7 @@ Exchange::Answer Exchange::guarded(const api::Request& request, const std::strin
     Result<std::optional<api::Response>> known = answer_known(name, digest);
     if (!known || *known) {
       check.finish(known ? name_of(*(*known)->notes.outcome) : name_of(known.error().code));
-      return known ? std::move(**known) : without_store(request, known.error());
+      return known ? std::move(*known) : without_store(request, known.error());
     }
     // Connected before it is claimed: what cannot be reached leaves nothing behind.
     const auto connecting = steady_clock::now();
