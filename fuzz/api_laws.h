@@ -89,7 +89,7 @@ class ApiWorld {
   api::Response answer(const api::Request& request) {
     api::Answer answer = service_.respond(request);
     if (auto* ready = std::get_if<api::Response>(&answer)) return std::move(*ready);
-    const Duration patience = answer.patience;
+    const Duration patience = answer.waits + kAttemptLife;
     auto plan = std::get<Plan<api::Response>>(std::move(answer));
     Result<api::Response> ran = driver_.run(std::move(plan), patience);
     return ran ? std::move(*ran) : api::Service::failed(ran.error());
