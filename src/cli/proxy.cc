@@ -3,12 +3,10 @@
 
 #include "cli/answer.h"
 #include "cli/bounds.h"
-#include "cli/directory_target.h"
 #include "cli/invocation.h"
 #include "cli/journal_option.h"
 #include "cli/target.h"
 #include "client/url.h"
-#include "once/open.h"
 #include "proxy/serve.h"
 
 namespace once::cli {
@@ -35,22 +33,12 @@ Result<void> read_rules(const Invocation& invocation, proxy::Rules& rules) {
                        rules.upstream_timeout);
 }
 
-// A directory where a server runs is that server's.
-Result<std::string> store_of(const Invocation& invocation) {
-  const auto named = invocation.option("store");
-  Result<std::string> address = named ? Result<std::string>(*named) : default_store();
-  if (!address) return address;
-  const auto directory = directory_of(*address);
-  const auto url = directory ? running_server(*directory) : std::nullopt;
-  return url ? *url : *address;
-}
-
 Result<proxy::ProxyOptions> options_of(const Invocation& invocation) {
   proxy::ProxyOptions options;
   if (Result<void> ok = read_rules(invocation, options.rules); !ok) {
     return std::unexpected(ok.error());
   }
-  Result<std::string> store = store_of(invocation);
+  Result<std::string> store = store_or_server(invocation);
   if (!store) return std::unexpected(store.error());
   options.store = std::move(*store);
   options.token = invocation.option("token").value_or("");

@@ -81,6 +81,15 @@ Result<std::string> default_store() {
   return failure(ErrorCode::invalid, "no store: neither --store nor ONCE_STORE nor HOME is set");
 }
 
+Result<std::string> store_or_server(const Invocation& invocation) {
+  const auto named = invocation.option("store");
+  Result<std::string> address = named ? Result<std::string>(*named) : default_store();
+  if (!address) return address;
+  const auto directory = directory_of(*address);
+  const auto url = directory ? running_server(*directory) : std::nullopt;
+  return url ? *url : *address;
+}
+
 std::unique_ptr<Target> open_target(const Invocation& invocation) {
   const auto named = invocation.option("store");
   Result<std::string> address = named ? Result<std::string>(*named) : default_store();

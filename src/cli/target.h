@@ -38,4 +38,8 @@ std::unique_ptr<Target> open_target(const Invocation& invocation);
 // home directory is known.
 Result<std::string> default_store();
 
+// The address that --store says, or stands in for it; on a directory where a server runs, the
+// server's.
+Result<std::string> store_or_server(const Invocation& invocation);
+
 }  // namespace once::cli

@@ -5,45 +5,17 @@
 #include <array>
 #include <iostream>
 
-#include "api/text.h"
 #include "cli/answer.h"
-#include "cli/directory_target.h"
+#include "cli/bounds.h"
 #include "cli/invocation.h"
 #include "cli/journal_option.h"
 #include "cli/target.h"
-#include "once/open.h"
 
 namespace once::cli {
 namespace {
 
 std::unexpected<Error> wrong(std::string message) {
   return failure(ErrorCode::invalid, std::move(message));
-}
-
-Result<void> read_count(const Invocation& invocation, std::string_view name, std::int64_t most,
-                        std::int64_t& value) {
-  const auto given = invocation.integer(name);
-  if (!given) return std::unexpected(given.error());
-  if (!*given) return {};
-  if (**given < 1 || **given > most) {
-    std::string message = "--";
-    return wrong(message.append(name).append(" is 1 to ").append(std::to_string(most)));
-  }
-  value = **given;
-  return {};
-}
-
-Result<void> read_duration(const Invocation& invocation, std::string_view name, Duration most,
-                           Duration& value) {
-  const auto text = invocation.option(name);
-  if (!text) return {};
-  const std::optional<Duration> given = api::parse_duration(*text);
-  if (!given || *given < Duration(1) || *given > most) {
-    std::string message = "--";
-    return wrong(message.append(name).append(" is not a duration, or too long: ").append(*text));
-  }
-  value = *given;
-  return {};
 }
 
 std::string owner_of(const Invocation& invocation) {
@@ -54,10 +26,10 @@ std::string owner_of(const Invocation& invocation) {
 }
 
 Result<void> read_worker(const Invocation& invocation, WorkerOptions& worker) {
-  std::int64_t concurrency = static_cast<std::int64_t>(worker.concurrency);
-  Result<void> ok = read_count(invocation, "concurrency", 1'000, concurrency);
-  worker.concurrency = static_cast<std::size_t>(concurrency);
-  if (ok) ok = read_count(invocation, "max-attempts", 1'000'000, worker.max_attempts);
+  auto attempts = static_cast<std::size_t>(worker.max_attempts);
+  Result<void> ok = read_count(invocation, "concurrency", 1'000, worker.concurrency);
+  if (ok) ok = read_count(invocation, "max-attempts", 1'000'000, attempts);
+  worker.max_attempts = static_cast<std::int64_t>(attempts);
   // What a broker hides a message for, at most.
   if (ok) ok = read_duration(invocation, "lease", std::chrono::hours(12), worker.lease);
   if (ok) ok = read_duration(invocation, "ttl", std::chrono::days(3'650), worker.ttl);
@@ -70,16 +42,6 @@ Result<void> read_worker(const Invocation& invocation, WorkerOptions& worker) {
   if (!worker.key.body) worker.key.attribute = from;
   worker.owner = owner_of(invocation);
   return {};
-}
-
-// A directory where a server runs is that server's.
-Result<std::string> store_of(const Invocation& invocation) {
-  const auto named = invocation.option("store");
-  Result<std::string> address = named ? Result<std::string>(*named) : default_store();
-  if (!address) return address;
-  const auto directory = directory_of(*address);
-  const auto url = directory ? running_server(*directory) : std::nullopt;
-  return url ? *url : *address;
 }
 
 Result<work::ServeOptions> options_of(const Invocation& invocation) {
@@ -101,7 +63,7 @@ Result<work::ServeOptions> options_of(const Invocation& invocation) {
       !ok) {
     return std::unexpected(std::move(ok.error()));
   }
-  Result<std::string> store = store_of(invocation);
+  Result<std::string> store = store_or_server(invocation);
   if (!store) return std::unexpected(std::move(store.error()));
   options.store = std::move(*store);
   options.token = invocation.option("token").value_or("");

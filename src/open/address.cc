@@ -59,4 +59,27 @@ Result<std::map<std::string, std::string>> options_in(std::string_view text) {
   return options;
 }
 
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const char* const end = std::to_address(text.end());
+  const auto [stopped, error] = std::from_chars(std::to_address(text.begin()), end, number);
+  if (error != std::errc() || stopped != end || number < 0) return std::nullopt;
+  return number;
+}
+
+std::int64_t small_count(std::string_view text) {
+  constexpr std::int64_t kMost = 1'000;
+  const std::int64_t count = whole_number(text).value_or(0);
+  return count <= kMost ? count : 0;
+}
+
+Result<void> for_each_option(const Address& address, const SetOption& set) {
+  const auto given = options_in(address.options);
+  if (!given) return std::unexpected(given.error());
+  for (const auto& [name, value] : *given) {
+    if (Result<void> ok = set(name, value); !ok) return ok;
+  }
+  return {};
+}
+
 }  // namespace once

@@ -1,30 +1,19 @@
 #include "open/dynamodb.h"
 
-#include <charconv>
-#include <memory>
 #include <utility>
 
 namespace once {
 namespace {
 
-// A whole number of at least 1; 0 for anything else.
-std::int64_t count_in(const std::string& text) {
-  std::int64_t count = 0;
-  const char* const end = std::to_address(text.end());
-  const auto [stopped, error] = std::from_chars(std::to_address(text.begin()), end, count);
-  return error == std::errc() && stopped == end && count > 0 ? count : 0;
-}
-
 Result<void> set(DynamoDbOptions& options, const std::string& name, const std::string& value) {
-  constexpr std::int64_t kMost = 1'000;
-  const std::int64_t count = count_in(value);
+  const std::int64_t count = small_count(value);
   if (name == "region") {
     options.region = value;
   } else if (name == "endpoint") {
     options.endpoint = value;
-  } else if (name == "timeout" && count > 0 && count <= kMost) {
+  } else if (name == "timeout" && count > 0) {
     options.timeout = std::chrono::seconds(count);
-  } else if (name == "connections" && count > 0 && count <= kMost) {
+  } else if (name == "connections" && count > 0) {
     options.connections = static_cast<std::size_t>(count);
   } else {
     return failure(ErrorCode::invalid,
@@ -43,13 +32,9 @@ Result<DynamoDbOptions> dynamodb_options(const Address& address) {
     return failure(ErrorCode::invalid, "a table's address is dynamodb://TABLE?region=REGION");
   }
   DynamoDbOptions options{.table = std::string(place.substr(2))};
-  const auto given = options_in(address.options);
-  if (!given) return std::unexpected(given.error());
-  for (const auto& [name, value] : *given) {
-    if (Result<void> ok = set(options, name, value); !ok) {
-      return std::unexpected(std::move(ok.error()));
-    }
-  }
+  Result<void> ok = for_each_option(
+      address, [&](const auto& name, const auto& value) { return set(options, name, value); });
+  if (!ok) return std::unexpected(std::move(ok.error()));
   return options;
 }
 

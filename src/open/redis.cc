@@ -1,21 +1,9 @@
 #include "open/redis.h"
 
-#include <charconv>
-#include <memory>
 #include <utility>
 
 namespace once {
 namespace {
-
-constexpr std::int64_t kMost = 1'000;
-
-std::optional<std::int64_t> number_in(std::string_view text) {
-  std::int64_t number = 0;
-  const char* const end = std::to_address(text.end());
-  const auto [stopped, error] = std::from_chars(std::to_address(text.begin()), end, number);
-  if (error != std::errc() || stopped != end || number < 0) return std::nullopt;
-  return number;
-}
 
 std::unexpected<Error> no_address() {
   return failure(ErrorCode::invalid,
@@ -43,7 +31,7 @@ bool set_server(RedisOptions& options, std::string_view text) {
   const std::string_view host = text.substr(0, colon);
   options.host = bracket > 0 ? host.substr(1, bracket - 1) : host;
   if (colon == std::string_view::npos) return !options.host.empty();
-  const std::optional<std::int64_t> port = number_in(text.substr(colon + 1));
+  const std::optional<std::int64_t> port = whole_number(text.substr(colon + 1));
   if (!port || *port < 1 || *port > UINT16_MAX) return false;
   options.port = static_cast<std::uint16_t>(*port);
   return !options.host.empty();
@@ -58,17 +46,17 @@ bool set_place(RedisOptions& options, std::string_view place) {
   const std::size_t slash = place.find('/');
   if (!set_server(options, place.substr(0, slash))) return false;
   if (slash == std::string_view::npos || slash + 1 == place.size()) return true;
-  const std::optional<std::int64_t> database = number_in(place.substr(slash + 1));
+  const std::optional<std::int64_t> database = whole_number(place.substr(slash + 1));
   if (!database || *database > INT32_MAX) return false;
   options.database = static_cast<int>(*database);
   return true;
 }
 
 Result<void> set(RedisOptions& options, const std::string& name, const std::string& value) {
-  const std::int64_t count = number_in(value).value_or(0);
-  if (name == "timeout" && count > 0 && count <= kMost) {
+  const std::int64_t count = small_count(value);
+  if (name == "timeout" && count > 0) {
     options.timeout = std::chrono::seconds(count);
-  } else if (name == "connections" && count > 0 && count <= kMost) {
+  } else if (name == "connections" && count > 0) {
     options.connections = static_cast<std::size_t>(count);
   } else if (name == "ca" && options.tls && !value.empty()) {
     options.ca_file = value;
@@ -86,13 +74,9 @@ Result<void> set(RedisOptions& options, const std::string& name, const std::stri
 Result<RedisOptions> redis_options(const Address& address) {
   RedisOptions options{.tls = address.scheme == "rediss"};
   if (!set_place(options, address.place)) return no_address();
-  const auto given = options_in(address.options);
-  if (!given) return std::unexpected(given.error());
-  for (const auto& [name, value] : *given) {
-    if (Result<void> ok = set(options, name, value); !ok) {
-      return std::unexpected(std::move(ok.error()));
-    }
-  }
+  Result<void> ok = for_each_option(
+      address, [&](const auto& name, const auto& value) { return set(options, name, value); });
+  if (!ok) return std::unexpected(std::move(ok.error()));
   return options;
 }
 

@@ -1,24 +1,12 @@
 #include "open/s3.h"
 
-#include <charconv>
-#include <memory>
 #include <utility>
 
 namespace once {
 namespace {
 
-constexpr std::int64_t kMost = 1'000;
-
-// A whole number from 1 to kMost; 0 for anything else.
-std::int64_t count_of(const std::string& text) {
-  std::int64_t count = 0;
-  const char* const end = std::to_address(text.end());
-  const auto [stopped, error] = std::from_chars(std::to_address(text.begin()), end, count);
-  return error == std::errc() && stopped == end && count > 0 && count <= kMost ? count : 0;
-}
-
 Result<void> set(S3Options& options, const std::string& name, const std::string& value) {
-  const std::int64_t count = count_of(value);
+  const std::int64_t count = small_count(value);
   if (name == "region") {
     options.region = value;
   } else if (name == "endpoint") {
@@ -55,13 +43,9 @@ Result<S3Options> s3_options(const Address& address) {
                    "as %25 and a ? as %3F");
   }
   S3Options options{.bucket = std::string(place.substr(0, slash)), .prefix = std::move(*prefix)};
-  const auto given = options_in(address.options);
-  if (!given) return std::unexpected(given.error());
-  for (const auto& [name, value] : *given) {
-    if (Result<void> ok = set(options, name, value); !ok) {
-      return std::unexpected(std::move(ok.error()));
-    }
-  }
+  Result<void> ok = for_each_option(
+      address, [&](const auto& name, const auto& value) { return set(options, name, value); });
+  if (!ok) return std::unexpected(std::move(ok.error()));
   return options;
 }
 

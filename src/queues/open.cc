@@ -1,5 +1,3 @@
-#include <charconv>
-#include <map>
 #include <utility>
 
 #include "once/queues.h"
@@ -17,25 +15,17 @@ namespace {
 using Opened = Result<std::unique_ptr<Queue>>;
 
 #ifdef ONCE_HAS_SQS
-// Nothing unless it is a whole number of seconds up to `most`.
-std::optional<Duration> seconds_in(const std::string& text, std::int64_t most) {
-  std::int64_t count = 0;
-  const char* const end = std::to_address(text.end());
-  const auto [stopped, error] = std::from_chars(std::to_address(text.begin()), end, count);
-  if (error != std::errc() || stopped != end || count < 0 || count > most) return std::nullopt;
-  return std::chrono::seconds(count);
-}
-
 Result<void> set(sqs::Options& options, const std::string& name, const std::string& value) {
   constexpr std::int64_t kMostWait = 20;
+  const std::int64_t wait = whole_number(value).value_or(kMostWait + 1);
   if (name == "region") {
     options.region = value;
   } else if (name == "endpoint") {
     options.endpoint = value;
   } else if (name == "dead") {
     options.dead = value;
-  } else if (const auto wait = name == "wait" ? seconds_in(value, kMostWait) : std::nullopt) {
-    options.wait = *wait;
+  } else if (name == "wait" && wait <= kMostWait) {
+    options.wait = std::chrono::seconds(wait);
   } else {
     return failure(ErrorCode::invalid,
                    "sqs has the options region, endpoint, dead and wait (0 to 20 seconds), not \"" +
@@ -50,13 +40,9 @@ Opened open_sqs(const Address& address) {
     return failure(ErrorCode::invalid, "a queue's address is sqs://QUEUE?region=REGION");
   }
   sqs::Options options{.queue = std::string(place.substr(2))};
-  const auto given = options_in(address.options);
-  if (!given) return std::unexpected(given.error());
-  for (const auto& [name, value] : *given) {
-    if (Result<void> ok = set(options, name, value); !ok) {
-      return std::unexpected(std::move(ok.error()));
-    }
-  }
+  Result<void> ok = for_each_option(
+      address, [&](const auto& name, const auto& value) { return set(options, name, value); });
+  if (!ok) return std::unexpected(std::move(ok.error()));
   return sqs::open(options);
 }
 #endif
