@@ -22,7 +22,7 @@ Plan<api::Response> written(Key key, std::string text) {
 
 }  // namespace
 
-std::optional<api::Response> PlainTable::respond(api::Request request, Home&, Done later) {
+server::Reply PlainTable::respond(api::Request request, Home&, Done later) {
   Key key{{std::move(request.target), ""}};
   Plan<api::Response> plan = request.method == "PUT"
                                  ? written(std::move(key), std::move(request.body))
@@ -31,7 +31,7 @@ std::optional<api::Response> PlainTable::respond(api::Request request, Home&, Do
       std::move(plan), [later = std::move(later)](Result<api::Response> outcome) mutable {
         later(outcome ? std::move(*outcome) : api::problem(outcome.error()));
       });
-  if (started) return std::nullopt;
+  if (started) return server::Awaited{};
   return api::problem(started.error());
 }
 

@@ -12,7 +12,7 @@ class PlainTable final : public server::Handler {
   explicit PlainTable(BatchingDriver& driver) : driver_(driver) {}  // Must outlive it.
 
   // GET: 200 and the text, or 404. PUT: 200, whatever stood there.
-  std::optional<api::Response> respond(api::Request request, Home& home, Done later) override;
+  server::Reply respond(api::Request request, Home& home, Done later) override;
 
  private:
   BatchingDriver& driver_;

@@ -4,7 +4,7 @@
 
 namespace once::proxy {
 
-std::optional<api::Response> MetricsPage::respond(api::Request request, Home&, Done) {
+server::Reply MetricsPage::respond(api::Request request, Home&, Done) {
   const std::string_view target = request.target;
   const std::string_view path = target.substr(0, target.find('?'));
   const bool is_metrics = path == "/metrics";

@@ -12,7 +12,7 @@ class MetricsPage final : public server::Handler {
   explicit MetricsPage(const metrics::Registry& registry) : registry_(registry) {}
 
   // GET and HEAD of /metrics and /healthz; anything else is 404 or 405.
-  std::optional<api::Response> respond(api::Request request, Home& home, Done later) override;
+  server::Reply respond(api::Request request, Home& home, Done later) override;
 
  private:
   const metrics::Registry& registry_;  // Must outlive it.

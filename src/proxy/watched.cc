@@ -30,7 +30,7 @@ api::Headers with_trace(const api::Headers& headers, const server::Trace& trace)
   return changed;
 }
 
-std::optional<api::Response> Watched::respond(api::Request request, Home& home, Done later) {
+server::Reply Watched::respond(api::Request request, Home& home, Done later) {
   const auto asked = std::make_shared<server::Asked>(
       observer_.asked(request, {api::Primitive::proxy, reads(request.method)}));
   if (!asked->span_id.empty()) {
@@ -40,15 +40,15 @@ std::optional<api::Response> Watched::respond(api::Request request, Home& home, 
     asked->is_answered = !is_of_upstream(response);
     observer_.answered(*asked, response);
   };
-  std::optional<api::Response> now =
+  server::Reply reply =
       inner_.respond(std::move(request), home,
                      [answered, later = std::move(later)](api::Response response,
                                                           server::Done::Rest rest) mutable {
                        answered(response);
                        later(std::move(response), std::move(rest));
                      });
-  if (now) answered(*now);
-  return now;
+  if (auto* ready = std::get_if<api::Response>(&reply)) answered(*ready);
+  return reply;
 }
 
 }  // namespace once::proxy

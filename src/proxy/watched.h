@@ -14,7 +14,7 @@ class Watched final : public server::Handler {
       : inner_(inner), observer_(observer) {}
 
   // A request whose trace is recorded goes on as one of the span that it is here.
-  std::optional<api::Response> respond(api::Request request, Home& home, Done later) override;
+  server::Reply respond(api::Request request, Home& home, Done later) override;
   void refused(api::Response& response) override { observer_.refused(response); }
 
  private:

@@ -32,9 +32,9 @@ Workers::Workers(std::size_t count, const std::function<std::unique_ptr<Exchange
         return [exchange](Job job) { carry(*exchange, job.request, job.done); };
       }) {}
 
-std::optional<api::Response> Workers::respond(api::Request request, Home&, Done later) {
+server::Reply Workers::respond(api::Request request, Home&, Done later) {
   Job job{std::move(request), std::move(later)};
-  if (queue_.put(job)) return std::nullopt;
+  if (queue_.put(job)) return server::Awaited{};
   return api::problem(api::Code::overloaded, "too many requests wait for the upstream");
 }
 

@@ -20,7 +20,7 @@ class Workers final : public server::Handler {
   void finish() { queue_.finish(); }
 
   // 503 `overloaded` when too many wait, or it is over.
-  std::optional<api::Response> respond(api::Request request, Home& home, Done later) override;
+  server::Reply respond(api::Request request, Home& home, Done later) override;
 
  private:
   struct Job {

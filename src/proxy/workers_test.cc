@@ -21,7 +21,7 @@ api::Response asked(Workers& workers, const std::string& key) {
   const auto now = workers.respond(std::move(request), home, [&](api::Response response) {
     answer.set_value(std::move(response));
   });
-  EXPECT_FALSE(now.has_value());
+  EXPECT_TRUE(std::holds_alternative<server::Awaited>(now));
   return answer.get_future().get();
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "api/follow.h"
 #include "once/batching_driver.h"
@@ -38,6 +39,24 @@ class Done {
   std::move_only_function<void(api::Response, Rest)> done_;
 };
 
+// A request that somebody is at, and that may take too long.
+class Unanswered {
+ public:
+  virtual ~Unanswered() = default;
+
+  // The answer that there is none yet. Nothing if there is one after all, and on its way; otherwise
+  // it never comes.
+  virtual std::optional<api::Response> give_up() = 0;
+};
+
+// The answer comes later. If `unanswered` is set, it is given up after this long.
+struct Awaited {
+  Duration at_most{};
+  std::shared_ptr<Unanswered> unanswered = nullptr;
+};
+
+using Reply = std::variant<Awaited, api::Response>;
+
 // Must be safe to share between threads.
 class Handler {
  public:
@@ -47,9 +66,9 @@ class Handler {
 
   // The answer if it is there at once; otherwise `later` gets it, on any thread. Must not block.
   // `home` is the thread that asks.
-  virtual std::optional<api::Response> respond(api::Request request, Home& home, Done later) = 0;
+  virtual Reply respond(api::Request request, Home& home, Done later) = 0;
 
-  // Why a request like this one, whose body is large and still to come, is not taken.
+  // Why a request like this one is not taken, or not any more. Its body may still be to come.
   virtual std::optional<api::Response> refusal(const api::Request&) { return std::nullopt; }
 
   // What the request wants to follow, if it is a follower's, and who feeds it.

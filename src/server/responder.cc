@@ -1,5 +1,6 @@
 #include "server/responder.h"
 
+#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -7,40 +8,68 @@
 #include "api/problem.h"
 
 namespace once::server {
+namespace {
 
-std::optional<api::Response> Responder::respond(api::Request request, Home& home, Done later) {
+bool reads(const Asked& asked) { return asked.method == "GET" || asked.method == "HEAD"; }
+
+}  // namespace
+
+// Whoever is first answers: the store, or the clock.
+class Responder::Underway final : public Unanswered {
+ public:
+  Underway(Observer& observer, Asked asked) : observer_(observer), asked_(std::move(asked)) {}
+
+  const Asked& asked() const { return asked_; }
+
+  // Whether this is the answer.
+  bool answer(api::Response& response) {
+    if (answered_.exchange(true)) return false;
+    observer_.answered(asked_, response);
+    return true;
+  }
+
+  std::optional<api::Response> give_up() override {
+    constexpr std::string_view kLate = "the store has not answered in time";
+    api::Response response =
+        api::problem(reads(asked_) ? api::Code::unavailable : api::Code::unknown, kLate);
+    if (!answer(response)) return std::nullopt;
+    return response;
+  }
+
+ private:
+  Observer& observer_;
+  const Asked asked_;
+  std::atomic<bool> answered_ = false;
+};
+
+Reply Responder::respond(api::Request request, Home& home, Done later) {
   const bool appends = request.method == "POST" && (request.target.starts_with("/v1/logs/") ||
                                                     request.target.starts_with("/v1/commit"));
-  const auto asked = std::make_shared<const Asked>(observer_.asked(request));
+  const auto underway = std::make_shared<Underway>(observer_, observer_.asked(request));
+  const auto at_once = [&](api::Response response) {
+    underway->answer(response);
+    return response;
+  };
   auto events = api::event_request_of(service_, request);
-  if (!events) {
-    observer_.answered(*asked, events.error());
-    return std::move(events.error());
-  }
+  if (!events) return at_once(std::move(events.error()));
   if (*events) {
-    receive(std::move(**events), request, asked, std::move(later));
-    return std::nullopt;
+    receive(std::move(**events), request, underway, std::move(later));
+    return Awaited{};
   }
   api::Answer answer = service_.respond(request);
-  if (auto* ready = std::get_if<api::Response>(&answer)) {
-    observer_.answered(*asked, *ready);
-    return std::move(*ready);
-  }
+  if (auto* ready = std::get_if<api::Response>(&answer)) return at_once(std::move(*ready));
   const Duration patience = answer.waits + work_;
   const Result<void> started = driver_.start<api::Response>(
       std::get<Plan<api::Response>>(std::move(answer)),
-      [this, appends, asked, later = std::move(later)](Result<api::Response> outcome) mutable {
+      [this, appends, underway, later = std::move(later)](Result<api::Response> outcome) mutable {
         if (appends && outcome && outcome->status < 300) hub_.hint_all();
         api::Response response =
             outcome ? std::move(*outcome) : api::Service::failed(outcome.error());
-        observer_.answered(*asked, response);
-        later(std::move(response));
+        if (underway->answer(response)) later(std::move(response));
       },
       patience, &home);
-  if (started) return std::nullopt;
-  api::Response response = api::problem(api::Code::overloaded, started.error().message);
-  observer_.answered(*asked, response);
-  return response;
+  if (started) return Awaited{patience, underway};
+  return at_once(api::problem(api::Code::overloaded, started.error().message));
 }
 
 std::optional<api::Response> Responder::refusal(const api::Request& request) {
@@ -50,21 +79,21 @@ std::optional<api::Response> Responder::refusal(const api::Request& request) {
 }
 
 void Responder::receive(api::EventRequest events, const api::Request& request,
-                        std::shared_ptr<const Asked> asked, Done later) {
-  events::Hop hop{.request_id = asked->request_id};
-  if (asked->trace) {
-    Trace next = *asked->trace;
-    if (!asked->span_id.empty()) next.parent_id = asked->span_id;
+                        const std::shared_ptr<Underway>& underway, Done later) {
+  const Asked& asked = underway->asked();
+  events::Hop hop{.request_id = asked.request_id};
+  if (asked.trace) {
+    Trace next = *asked.trace;
+    if (!asked.span_id.empty()) next.parent_id = asked.span_id;
     hop.traceparent = format_traceparent(next);
     hop.tracestate = request.headers.find("tracestate").value_or("");
   }
-  door_.receive(
-      std::move(events), std::move(hop),
-      [this, asked = std::move(asked), later = std::move(later)](api::Response response) mutable {
-        if (response.status < 300) hub_.hint_all();
-        observer_.answered(*asked, response);
-        later(std::move(response));
-      });
+  door_.receive(std::move(events), std::move(hop),
+                [this, underway, later = std::move(later)](api::Response response) mutable {
+                  if (response.status < 300) hub_.hint_all();
+                  underway->answer(response);
+                  later(std::move(response));
+                });
 }
 
 std::expected<std::optional<api::Following>, api::Response> Responder::following(

@@ -22,7 +22,7 @@ class Responder final : public Handler {
         door_(door),
         work_(work) {}
 
-  std::optional<api::Response> respond(api::Request request, Home& home, Done later) override;
+  Reply respond(api::Request request, Home& home, Done later) override;
   std::optional<api::Response> refusal(const api::Request& request) override;
   std::expected<std::optional<api::Following>, api::Response> following(
       const api::Request& request) override;
@@ -30,8 +30,10 @@ class Responder final : public Handler {
   void refused(api::Response& response) override { observer_.refused(response); }
 
  private:
+  class Underway;
+
   void receive(api::EventRequest events, const api::Request& request,
-               std::shared_ptr<const Asked> asked, Done later);
+               const std::shared_ptr<Underway>& underway, Done later);
 
   api::Service& service_;
   BatchingDriver& driver_;

@@ -17,6 +17,16 @@ namespace {
 using namespace std::chrono_literals;
 using testing::RawHttp;
 
+std::string field(const std::string& json, const std::string& name) {
+  const std::size_t at = json.find("\"" + name + "\":\"") + name.size() + 4;
+  return json.substr(at, json.find('"', at) - at);
+}
+
+// The header of whoever has the token that was made.
+std::string bearer_of(const testing::RawAnswer& made) {
+  return "Authorization: Bearer " + field(made.body, "token") + "\r\n";
+}
+
 class ServerTest : public ::testing::Test {
  protected:
   ~ServerTest() override {
@@ -32,7 +42,7 @@ class ServerTest : public ::testing::Test {
     hub_ = std::make_unique<FollowHub>(*driver_, system_clock());
     door_ = std::make_unique<events::Door>(*driver_, service_.options().events.routes);
     responder_ =
-        std::make_unique<Responder>(service_, *driver_, *hub_, observer_, *door_, kAttemptLife);
+        std::make_unique<Responder>(service_, *driver_, *hub_, observer_, *door_, settings.work);
     server_ = std::make_unique<Server>(settings, *responder_);
     const Result<std::string> url = server_->listen("127.0.0.1:0");
     ASSERT_TRUE(url.has_value()) << url.error().message;
@@ -76,6 +86,23 @@ TEST_F(ServerTest, AStoreThatIsStalledForFiveSecondsDoesNotKeepItFromSayingThatI
   EXPECT_LT(*late, 100ms);
   store_.open();
   EXPECT_EQ(stalled.receive()->status, 201);
+}
+
+TEST_F(ServerTest, WhatTheStoreDoesNotDoInTimeIsAnsweredAsUnknownAndDoneAllTheSame) {
+  serve({.work = 50ms});
+  store_.close();
+  RawHttp peer = connect();
+  peer.send("POST", "/v1/claims/a", R"({"owner":"late"})");
+  store_.await_visitor();
+  const auto late = peer.receive();
+  ASSERT_TRUE(late.has_value());
+  EXPECT_EQ(late->status, 500);
+  EXPECT_NE(late->body.find(R"("unknown")"), std::string::npos) << late->body;
+  EXPECT_NE(late->header("X-Request-Id"), "");
+  store_.open();
+  // Its own answer comes too late, and is nobody else's.
+  EXPECT_EQ(driver_->run(claims::show(keys::claim("default", "a"))).value()->owner, "late");
+  EXPECT_EQ(peer.call("GET", "/healthz")->status, 200);
 }
 
 TEST_F(ServerTest, OverloadIsRefusedWithRetryAfterAndRecovers) {
@@ -277,9 +304,7 @@ TEST_F(ServerTest, ATokenIsRequiredOnceThereIsOne) {
   RawHttp peer = connect();
   const auto made = peer.call("POST", "/v1/tokens", R"({"namespace":"team"})");
   ASSERT_EQ(made->status, 201) << made->body;
-  const std::size_t at = made->body.find("\"token\":\"") + 9;
-  const std::string secret = made->body.substr(at, made->body.find('"', at) - at);
-  const std::string bearer = "Authorization: Bearer " + secret + "\r\n";
+  const std::string bearer = bearer_of(*made);
   EXPECT_EQ(peer.call("GET", "/healthz")->status, 200);
   EXPECT_EQ(peer.call("POST", "/v1/claims/a", "{}")->status, 401);
   EXPECT_EQ(peer.call("POST", "/v1/claims/a", "{}", "Authorization: Bearer x\r\n")->status, 401);
@@ -290,13 +315,27 @@ TEST_F(ServerTest, ATokenIsRequiredOnceThereIsOne) {
   EXPECT_EQ(peer.call("GET", "/v1/tokens", "", bearer)->status, 403);
 }
 
+TEST_F(ServerTest, AFollowerIsCutWhenItsTokenIsRevoked) {
+  serve();
+  RawHttp admin = connect();
+  const auto first = admin.call("POST", "/v1/tokens", "{}");
+  const auto made = admin.call("POST", "/v1/tokens", R"({"read_only":true})", bearer_of(*first));
+  RawHttp stays = connect();
+  stays.send("GET", "/v1/logs/s?follow=true", "", bearer_of(*first));
+  ASSERT_EQ(stays.receive(true)->status, 200);
+  RawHttp follower = connect();
+  follower.send("GET", "/v1/logs/s?follow=true", "", bearer_of(*made));
+  ASSERT_EQ(follower.receive(true)->status, 200);
+  const std::string id = field(made->body, "id");
+  ASSERT_EQ(admin.call("DELETE", "/v1/tokens/" + id, "", bearer_of(*first))->status, 204);
+  EXPECT_TRUE(follower.ended());
+  EXPECT_FALSE(stays.wait_readable(0ms));
+}
+
 TEST_F(ServerTest, AReadOnlyTokenReads) {
   serve();
   RawHttp peer = connect();
-  const auto made = peer.call("POST", "/v1/tokens", R"({"read_only":true})");
-  const std::size_t at = made->body.find("\"token\":\"") + 9;
-  const std::string secret = made->body.substr(at, made->body.find('"', at) - at);
-  const std::string bearer = "Authorization: Bearer " + secret + "\r\n";
+  const std::string bearer = bearer_of(*peer.call("POST", "/v1/tokens", R"({"read_only":true})"));
   EXPECT_EQ(peer.call("GET", "/v1/claims/a", "", bearer)->status, 404);
   EXPECT_EQ(peer.call("POST", "/v1/claims/a", "{}", bearer)->status, 403);
   EXPECT_EQ(peer.call("DELETE", "/v1/claims/a", "", bearer)->status, 403);

@@ -5,14 +5,13 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <deque>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "api/problem.h"
 #include "server/io_thread.h"
-#include "server/wire.h"
+#include "server/outbox.h"
 
 namespace once::server {
 namespace {
@@ -28,6 +27,7 @@ constexpr std::size_t kLargeBody = 64U << 10;  // Is taken only from those who m
 constexpr auto kLinger = std::chrono::seconds(2);
 constexpr std::size_t kLingerBytes = 64U << 20;
 constexpr std::size_t kAnswerBytes = 64U << 10;  // What an answer that may be long is taken for.
+constexpr auto kGrace = std::chrono::milliseconds(250);  // For who is better placed to answer.
 constexpr auto kHeartbeat = std::chrono::seconds(15);
 constexpr std::string_view kHeartbeatText = ":\n\n";
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -50,12 +50,12 @@ class Connection final : public Session,
                          public std::enable_shared_from_this<Connection> {
  public:
   Connection(IoThread& thread, tcp::socket socket, Shared shared)
-      : thread_(thread), socket_(std::move(socket)), shared_(shared) {}
+      : thread_(thread),
+        socket_(std::move(socket)),
+        shared_(shared),
+        owed_(shared.clock, shared.bodies) {}
 
-  ~Connection() override {
-    release(reserving_);
-    for (const Owed& owed : owed_) release(owed.reserved);
-  }
+  ~Connection() override { release(reserving_); }
 
   void start() override {
     error_code ignored;
@@ -78,9 +78,7 @@ class Connection final : public Session,
 
   void abort() override {
     deserted_ = true;
-    for (const Owed& owed : owed_) {
-      if (owed.rest) owed.rest->leave();
-    }
+    owed_.leave();
     if (follower_) shared_.handler.hub()->leave(*std::exchange(follower_, std::nullopt));
     error_code ignored;
     socket_.shutdown(tcp::socket::shutdown_both, ignored);
@@ -93,7 +91,9 @@ class Connection final : public Session,
   bool is_deserted() const override { return deserted_; }
 
   void end_if_late(Instant now) override {
+    if (follower_ && shared_.handler.refusal(follows_)) return abort();  // Not any more.
     if (follower_ && !writing_ && now - written_since_ >= kHeartbeat) return send(kHeartbeatText);
+    if (owed_.give_up(now)) flush();
     if (now < deadline()) return;
     if (writing_) forget_unsent();
     if (writing_ || !in_request() || refused_) return abort();
@@ -104,18 +104,6 @@ class Connection final : public Session,
 
  private:
   using Parser = http::request_parser<http::string_body>;
-
-  // An answer that is owed, or ready to be sent.
-  struct Owed {
-    std::uint64_t id = 0;
-    Framing framing;
-    bool ready = false;
-    std::string bytes;
-    std::size_t held = 0;                    // About how many bytes it takes until it is ready.
-    std::size_t reserved = 0;                // Of what all connections share.
-    std::shared_ptr<Pieces> rest = nullptr;  // Of its body, if it is sent as it comes,
-    bool chunked = false;                    // and how.
-  };
 
   // The system would go on offering it to a peer that takes nothing.
   void forget_unsent() {
@@ -146,7 +134,7 @@ class Connection final : public Session,
   // So much is owed or unsent that no further request is taken. One is, whatever its size.
   bool is_full() const {
     return owed_.size() >= shared_.settings.max_pipelined ||
-           held_ + unsent_ >= shared_.settings.max_output_bytes;
+           owed_.bytes() >= shared_.settings.max_output_bytes;
   }
 
   bool may_read() const {
@@ -245,13 +233,7 @@ class Connection final : public Session,
     if (std::exchange(continued_, true)) return;
     const auto expect = parser_->get().find(http::field::expect);
     if (expect == parser_->get().end() || !owed_.empty()) return;
-    owe({.http_1_0 = false}).bytes = kContinue;
-    owed_.back().ready = true;
-  }
-
-  Owed& owe(Framing framing) {
-    owed_.push_back({.id = ++last_id_, .framing = framing});
-    return owed_.back();
+    owed_.say(kContinue);
   }
 
   void take_request() {
@@ -263,13 +245,11 @@ class Connection final : public Session,
     const Framing framing{.head = message.method() == http::verb::head,
                           .keep_alive = keep_alive,
                           .http_1_0 = message.version() == 10};
-    Owed& owed = owe(framing);
-    owed.held = size_of(message);
-    owed.reserved = std::exchange(reserving_, 0);
-    held_ += owed.held;
+    const Outbox::Id id =
+        owed_.owe(framing, {.held = size_of(message), .reserved = std::exchange(reserving_, 0)});
     api::Request request = to_api(message.base());
     request.body = std::move(message.body());
-    answer(std::move(request), owed.id);
+    answer(std::move(request), id);
   }
 
   // What answers with a small one, but for the result of a claim, is a POST.
@@ -286,11 +266,11 @@ class Connection final : public Session,
     return request;
   }
 
-  void answer(api::Request request, std::uint64_t id) {
+  void answer(api::Request request, Outbox::Id id) {
     auto following = shared_.handler.following(request);
-    if (!following) return settle(id, following.error());
-    if (*following) return start_following(id, **following);
-    std::optional<api::Response> ready = shared_.handler.respond(
+    if (!following) return owed_.settle(id, following.error());
+    if (*following) return start_following(id, **following, std::move(request));
+    Reply reply = shared_.handler.respond(
         std::move(request), *this,
         [self = shared_from_this(), id](api::Response response, const Done::Rest& rest) {
           if (self->thread_.is_here()) return self->settle_and_flush(id, response, rest);
@@ -298,67 +278,39 @@ class Connection final : public Session,
             self->settle_and_flush(id, response, rest);
           });
         });
-    if (ready) settle(id, *ready);
+    if (const auto* ready = std::get_if<api::Response>(&reply)) return owed_.settle(id, *ready);
+    auto& awaited = std::get<Awaited>(reply);
+    if (awaited.unanswered) {
+      const auto due = std::chrono::steady_clock::now() + awaited.at_most + kGrace;
+      owed_.answer_by(id, due, std::move(awaited.unanswered));
+    }
   }
 
-  void settle_and_flush(std::uint64_t id, const api::Response& response, const Done::Rest& rest) {
+  void settle_and_flush(Outbox::Id id, const api::Response& response, const Done::Rest& rest) {
     if (rest) {
       begin(id, response, rest);
     } else {
-      settle(id, response);
+      owed_.settle(id, response);
     }
     flush();
   }
 
-  // The head of an answer whose body comes in pieces: each is sent as soon as it is there and the
-  // one before it was taken.
-  void begin(std::uint64_t id, const api::Response& response, const Done::Rest& rest) {
+  void begin(Outbox::Id id, const api::Response& head, const Done::Rest& rest) {
     if (!socket_.is_open()) return rest->leave();
-    for (Owed& owed : owed_) {
-      if (owed.id != id) continue;
-      owed.rest = rest;
-      owed.chunked = comes_in_chunks(response, owed.framing);
-      // Where nothing else tells its end, the connection does.
-      if (!owed.chunked && !response.headers.find("Content-Length"))
-        owed.framing.keep_alive = false;
-      owed.bytes = encode_head(response, owed.framing, shared_.clock.now());
-      owed.ready = true;
-      held_ -= std::exchange(owed.held, 0);
-      release(std::exchange(owed.reserved, 0));
-      unsent_ += owed.bytes.size();
-    }
+    owed_.begin(id, head, rest);
     rest->watch([self = weak_from_this()] {
       const auto alive = self.lock();
       if (alive) alive->thread_.later([alive] { alive->flush(); });
     });
   }
 
-  // What is there of the first answer's body. False if more of it is to come.
-  bool take_pieces(Owed& owed) {
-    const Pieces::Taken taken = owed.rest->take();
-    const std::size_t before = out_.size();
-    if (owed.chunked) {
-      append_chunk(out_, taken.bytes);
-    } else {
-      out_ += taken.bytes;
-    }
-    const bool whole = taken.state == Pieces::State::whole;
-    if (whole && owed.chunked) out_ += kLastChunk;
-    // Its peer is to see that it did not get all.
-    if (taken.state == Pieces::State::broken) owed.framing.keep_alive = false;
-    unsent_ += out_.size() - before;
-    return taken.state != Pieces::State::open;
-  }
-
   // From here on the connection carries events in place of answers. Whoever is fed says when it may
   // be fed again: a slow peer holds up nobody else.
-  void start_following(std::uint64_t id, const api::Following& what) {
+  void start_following(Outbox::Id id, const api::Following& what, api::Request asked) {
+    follows_ = std::move(asked);
     refused_ = true;
     if (what.limit) to_follow_ = *what.limit;
-    std::erase_if(owed_, [&](const Owed& owed) {
-      if (owed.id == id) held_ -= owed.held;
-      return owed.id == id;
-    });
+    owed_.drop(id);
     send(encode_stream_head("text/event-stream", shared_.clock.now()));
     follower_ = shared_.handler.hub()->follow(what.name_space, what.stream, what.from,
                                               [self = weak_from_this(), this](const Chunk& chunk) {
@@ -383,21 +335,8 @@ class Connection final : public Session,
 
   void send(std::string_view bytes, bool goes_on = true) {
     if (!socket_.is_open()) return;
-    Owed& owed = owe({.keep_alive = goes_on});
-    owed.bytes = bytes;
-    owed.ready = true;
+    owed_.say(bytes, goes_on);
     flush();
-  }
-
-  void settle(std::uint64_t id, const api::Response& response) {
-    for (Owed& owed : owed_) {
-      if (owed.id != id) continue;
-      owed.bytes = encode(response, owed.framing, shared_.clock.now());
-      owed.ready = true;
-      held_ -= std::exchange(owed.held, 0);
-      release(std::exchange(owed.reserved, 0));
-      unsent_ += owed.bytes.size();
-    }
   }
 
   // Answers what was no request, and takes no other.
@@ -406,21 +345,16 @@ class Connection final : public Session,
     lingers_ = true;
     release(std::exchange(reserving_, 0));
     shared_.handler.refused(response);
-    const std::uint64_t id = owe({.keep_alive = false}).id;
-    settle(id, response);
+    owed_.settle(owed_.owe({.keep_alive = false}, {}), response);
     flush();
   }
 
   // Sends what is ready, up to the first answer that is not.
   void flush() {
     if (writing_ || !socket_.is_open()) return;
-    out_.clear();
-    while (!owed_.empty() && owed_.front().ready) {
-      out_ += std::exchange(owed_.front().bytes, {});
-      if (owed_.front().rest && !take_pieces(owed_.front())) break;
-      closing_ |= !owed_.front().framing.keep_alive;
-      owed_.pop_front();
-    }
+    Outbox::Ready ready = owed_.take();
+    out_ = std::move(ready.bytes);
+    closing_ |= ready.is_last;
     if (out_.empty()) return closing_ && !lingering_ ? abort() : void();
     writing_ = true;
     written_since_ = std::chrono::steady_clock::now();
@@ -435,7 +369,7 @@ class Connection final : public Session,
     if (!socket_.is_open()) return;
     // The peer is not to blame for what was not read while too much was owed.
     if (is_full()) request_since_ = std::chrono::steady_clock::now();
-    unsent_ -= std::min(unsent_, out_.size());
+    owed_.sent(out_.size());
     const bool done = owed_.empty() && (ended_ || (finishing_ && !in_request()));
     if (!error && closing_ && lingers_ && !ended_) return linger();
     if (error || closing_ || done) return abort();
@@ -470,14 +404,12 @@ class Connection final : public Session,
   const Shared shared_;
   boost::beast::flat_buffer in_;
   std::optional<Parser> parser_;
-  std::deque<Owed> owed_;  // In the order of the requests.
-  std::string out_;        // Being sent.
-  std::size_t unsent_ = 0;
-  std::size_t held_ = 0;
+  Outbox owed_;
+  std::string out_;            // Being sent.
   std::size_t reserving_ = 0;  // For the request that is coming in.
   std::size_t dropped_ = 0;
-  std::uint64_t last_id_ = 0;
   std::optional<FollowHub::FollowerId> follower_;
+  api::Request follows_;
   std::int64_t to_follow_ = std::numeric_limits<std::int64_t>::max();  // So many events.
   bool fed_ = false;  // And has not asked for more yet.
   Instant idle_since_;
