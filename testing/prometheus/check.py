@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""check.py BINARY REPO: a real Prometheus scrapes a real server.
+"""check.py BINARY REPO: a real Prometheus scrapes a real server, and a proxy before it.
 
-Starts both on free loopback ports and in a directory of their own, gives the server something to
-count, and waits until Prometheus has it. Then: the alerts are checked and tested by promtool and
-evaluated by Prometheus; every metric that the alerts, the dashboard and the operations manual name
-is one that the server has, and every one that the server has is in the manual; and the server's log
-is one JSON object a line. Both processes are stopped by their id.
+Starts all on free loopback ports and in a directory of their own, gives them something to count,
+and waits until Prometheus has it. Then: the alerts are checked and tested by promtool and evaluated
+by Prometheus; every metric that the alerts, the dashboard and the operations manual name is one that
+the server or the proxy has, and every one that they have is in the manual; and the server's log is
+one JSON object a line. All processes are stopped by their id.
 """
 import json
 import os
@@ -134,14 +134,30 @@ def start_server(binary, directory):
     return server, until("the server", url)
 
 
-def start_prometheus(directory, server_url, alerts):
+def start_proxy(binary, directory, upstream):
+    """The proxy, and where it proxies and tells of itself."""
+    page = f"127.0.0.1:{free_port()}"
+    proxy = Process([binary, "proxy", "--store", str(directory / "keys"), "--listen", "127.0.0.1:0",
+                     "--upstream", upstream, "--metrics-listen", page],
+                    (directory / "proxy.out").open("w"), (directory / "proxy.log").open("w"))
+
+    def url():
+        found = re.search(r"(http://\S+)", (directory / "proxy.out").read_text())
+        return found and found.group(1)
+    return proxy, until("the proxy", url), "http://" + page
+
+
+def start_prometheus(directory, server_url, proxy_page, alerts):
     target = server_url.removeprefix("http://")
+    page = proxy_page.removeprefix("http://")
     (directory / "prometheus.yml").write_text(f"""
 global: {{scrape_interval: 200ms, evaluation_interval: 200ms}}
 rule_files: [{alerts}]
 scrape_configs:
   - job_name: once
     static_configs: [{{targets: ["{target}"]}}]
+  - job_name: once-proxy
+    static_configs: [{{targets: ["{page}"]}}]
 """)
     url = f"http://127.0.0.1:{free_port()}"
     log = (directory / "prometheus.log").open("w")
@@ -174,6 +190,23 @@ def give_it_something_to_count(url):
     call(url + "/v1/claims/a", "POST", "{")
 
 
+def give_the_proxy_something(url):
+    key = {"Idempotency-Key": "order-1"}
+    for _ in range(2):
+        status, _, _ = call(url + "/v1/logs/through", "POST", '{"events":[{"data":1}]}', key)
+        check(status == 201, "both get the first one's answer")
+    check(call(url + "/healthz")[0] == 200, "what has no key is carried, too")
+
+
+EXPECTED_OF_PROXY = {
+    'once_outcomes_total{primitive="proxy",outcome="executed"}': 1,
+    'once_outcomes_total{primitive="proxy",outcome="replayed"}': 1,
+    'once_outcomes_total{primitive="proxy",outcome="passed"}': 1,
+    "once_proxy_upstream_seconds_count": 2,
+    'once_proxy_upstream_errors_total{reason="unknown"}': 0,
+    'up{job="once-proxy"}': 1,
+}
+
 EXPECTED = {
     'once_outcomes_total{primitive="claims",outcome="executed"}': 2,
     'once_outcomes_total{primitive="claims",outcome="busy"}': 1,
@@ -204,14 +237,17 @@ def value_of(url, expression):
 
 
 def check_series(prometheus):
-    for expression, wanted in EXPECTED.items():
-        until(f"{expression} to be {wanted}", lambda: value_of(prometheus, expression) == wanted)
+    for job, expected in (("once", EXPECTED), ("once-proxy", EXPECTED_OF_PROXY)):
+        for expression, wanted in expected.items():
+            of_job = f'{expression} and on(job) up{{job="{job}"}}'
+            until(f"{expression} to be {wanted}", lambda: value_of(prometheus, of_job) == wanted)
     for status in ("total", "expired"):
         until("the first sweep",
-              lambda: value_of(prometheus, f'idempotency_cache_size{{status="{status}"}}') is not None)
-    count = value_of(prometheus, "sum(once_store_commit_seconds_count)")
+              lambda: value_of(prometheus, f'idempotency_cache_size{{job="once",status="{status}"}}')
+              is not None)
+    count = value_of(prometheus, 'sum(once_store_commit_seconds_count{job="once"})')
     check(count is not None and count > 0, "commits are timed")
-    bounds = query(prometheus, "idempotency_check_duration_seconds_bucket")[1]["data"]["result"]
+    bounds = query(prometheus, 'idempotency_check_duration_seconds_bucket{job="once"}')[1]["data"]["result"]
     check(sorted(float(one["metric"]["le"]) for one in bounds) ==
           [0.0001, 0.0005, 0.001, 0.01, 0.1, 1, 10, float("inf")], "the documents' buckets")
 
@@ -227,8 +263,16 @@ def check_rules(prometheus):
     return [rule["query"] for rule in rules]
 
 
-def check_names(prometheus, exposition, expressions, repo):
-    names = known_names(exposition)
+def families_in(exposition):
+    return set(re.findall(r"^# TYPE (\S+)", exposition, re.MULTILINE))
+
+
+def documented_in(text):
+    return set(re.findall(r"^\| `([a-z_]+)`", text, re.MULTILINE))
+
+
+def check_names(prometheus, server, proxy, expressions, repo):
+    names = known_names(server + proxy)
     check(not unknown_metrics(expressions, names),
           f"no such metrics: {unknown_metrics(expressions, names)}")
     check(unknown_metrics(["rate(once_nonsense_total[5m])"], names) == {"once_nonsense_total"},
@@ -236,11 +280,13 @@ def check_names(prometheus, exposition, expressions, repo):
     for expression in expressions:
         status, answer = query(prometheus, expression.replace("$__rate_interval", "1m"))
         check(status == 200, f"{expression}: {answer}")
-    families = set(re.findall(r"^# TYPE (\S+)", exposition, re.MULTILINE))
-    manual = (repo / "docs/operations.md").read_text().partition("\n## Logs")[0]
-    documented = set(re.findall(r"^\| `([a-z_]+)`", manual, re.MULTILINE))
-    check(families == documented,
-          f"docs/operations.md has not just what there is: {sorted(families ^ documented)}")
+    manual = (repo / "docs/operations.md").read_text()
+    of_server = documented_in(manual.partition("\n## Logs")[0])
+    of_proxy = documented_in(manual.partition("\n## The proxy")[2].partition("\n## ")[0])
+    check(families_in(server) == of_server,
+          f"docs/operations.md has not just what there is: {sorted(families_in(server) ^ of_server)}")
+    check(families_in(proxy) - of_server == of_proxy,
+          f"nor of the proxy: {sorted((families_in(proxy) - of_server) ^ of_proxy)}")
 
 
 def check_log(text):
@@ -266,18 +312,21 @@ def main(binary, repo):
         (directory / "alerts_test.yml").write_text(rules_test.replace("ALERTS", str(alerts)))
         run(tool("promtool"), "test", "rules", str(directory / "alerts_test.yml"))
         server, url = start_server(binary, directory)
-        with server:
+        proxy, proxy_url, page = start_proxy(binary, directory, url)
+        with server, proxy:
             give_it_something_to_count(url)
-            prometheus, prometheus_url = start_prometheus(directory, url, alerts)
+            give_the_proxy_something(proxy_url)
+            prometheus, prometheus_url = start_prometheus(directory, url, page, alerts)
             with prometheus:
                 check_series(prometheus_url)
                 expressions = check_rules(prometheus_url)
                 dashboard = json.loads((repo / "docs/grafana.json").read_text())
                 panels = expressions_in(dashboard)
                 check(len(panels) > 5, "the dashboard has panels")
-                exposition = call(url + "/metrics")[2]
-                run(tool("promtool"), "check", "metrics", stdin=exposition)
-                check_names(prometheus_url, exposition, expressions + panels, repo)
+                expositions = [call(each + "/metrics")[2] for each in (url, page)]
+                for exposition in expositions:
+                    run(tool("promtool"), "check", "metrics", stdin=exposition)
+                check_names(prometheus_url, *expositions, expressions + panels, repo)
         check_log((directory / "server.log").read_text())
     if failures:
         raise SystemExit(f"{len(failures)} failed")
