@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "api/text.h"
+#include "primitives/text_armor.h"
 
 namespace once::api {
 namespace {
@@ -286,19 +287,10 @@ std::string JsonObject::finish() {
 }
 
 std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t three = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      three = three << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      out += i + k <= bytes.size() ? kDigits[three >> (18 - 6 * k) & 63] : '=';
-    }
-  }
-  return out;
+  std::string text = armored(bytes);
+  std::ranges::replace(text, '-', '+');
+  std::ranges::replace(text, '_', '/');
+  return text.append((4 - text.size() % 4) % 4, '=');
 }
 
 std::string stored_as_json(const Bytes& bytes) {

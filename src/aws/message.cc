@@ -9,6 +9,12 @@ char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + '
 
 }  // namespace
 
+std::string lowered(std::string_view text) {
+  std::string copy(text);
+  std::ranges::transform(copy, copy.begin(), lower);
+  return copy;
+}
+
 std::string_view header_of(const std::vector<Header>& headers, std::string_view name) {
   for (const Header& header : headers) {
     if (std::ranges::equal(header.name, name, {}, lower, lower)) return header.value;

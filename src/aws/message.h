@@ -29,6 +29,8 @@ struct Response {
   std::string body;
 };
 
+std::string lowered(std::string_view text);  // ASCII letters.
+
 // The value of the first header of that name, whatever its case; "" if there is none.
 std::string_view header_of(const std::vector<Header>& headers, std::string_view name);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "aws/message.h"
+
 namespace once::aws {
 namespace {
 
@@ -11,14 +13,6 @@ std::string_view trimmed(std::string_view text) {
   while (!text.empty() && blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && blank(text.back())) text.remove_suffix(1);
   return text;
-}
-
-std::string lower(std::string_view text) {
-  std::string copy(text);
-  for (char& c : copy) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return copy;
 }
 
 // Up to a comment, which a blank precedes.
@@ -79,7 +73,7 @@ std::map<std::string, Profile> parse_profiles(std::string_view text, ProfileFile
     }
     const std::size_t equals = line.find('=');
     if (open == nullptr || blank(line.front()) || equals == std::string_view::npos) continue;
-    (*open)[lower(trimmed(line.substr(0, equals)))] =
+    (*open)[lowered(trimmed(line.substr(0, equals)))] =
         std::string(trimmed(without_comment(line.substr(equals + 1))));
   }
   return profiles;

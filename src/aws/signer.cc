@@ -115,14 +115,6 @@ std::string canonical_query(std::string_view query) {
   return text;
 }
 
-std::string lower(std::string_view text) {
-  std::string copy(text);
-  for (char& c : copy) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return copy;
-}
-
 // Without spaces at the ends, and one for each run of them within.
 std::string folded(std::string_view value) {
   std::string text;
@@ -139,7 +131,7 @@ std::string folded(std::string_view value) {
 std::vector<Header> canonical_headers(const std::vector<Header>& headers) {
   std::vector<Header> merged;
   for (const Header& header : headers) {
-    std::string name = lower(header.name);
+    std::string name = lowered(header.name);
     const auto same = std::ranges::find(merged, name, &Header::name);
     if (same == merged.end()) {
       merged.push_back({std::move(name), folded(header.value)});

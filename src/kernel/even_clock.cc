@@ -1,9 +1,6 @@
 #include <time.h>
 
-#include <algorithm>
-#include <thread>
-
-#include "once/time.h"
+#include "kernel/real_clock.h"
 
 namespace once {
 namespace {
@@ -15,18 +12,9 @@ std::chrono::nanoseconds since_boot() {
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-class EvenClock final : public Clock {
+class EvenClock final : public RealClock {
  public:
   Time now() override { return std::chrono::floor<Duration>(booted_ + since_boot()); }
-
-  void sleep(Duration length) override { std::this_thread::sleep_for(length); }
-
-  void wait(std::condition_variable& signal, std::unique_lock<std::mutex>& lock,
-            Time until) override {
-    // A day at most, since an unbounded time overflows the steady clock's.
-    const Duration length = std::min<Duration>(until - now(), std::chrono::hours(24));
-    if (length.count() > 0) signal.wait_for(lock, length);
-  }
 
  private:
   const std::chrono::sys_time<std::chrono::nanoseconds> booted_ =

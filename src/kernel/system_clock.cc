@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <atomic>
-#include <thread>
+#include <limits>
 
-#include "once/time.h"
+#include "kernel/real_clock.h"
 
 namespace once {
 namespace {
@@ -11,22 +11,13 @@ using Steady = std::chrono::steady_clock;
 
 // How far store time runs ahead of the steady clock only ever grows: it follows the wall clock
 // forward, and when that is set back it goes on at the steady clock's pace.
-class SystemClock final : public Clock {
+class SystemClock final : public RealClock {
  public:
   Time now() override {
     const auto wall = std::chrono::system_clock::now();
     const Time told = told_.load(std::memory_order_relaxed);
     // Mostly it is still the millisecond of the last time, and nothing else need be asked.
     return std::chrono::floor<Duration>(wall) == told ? told : ask_both(wall);
-  }
-
-  void sleep(Duration length) override { std::this_thread::sleep_for(length); }
-
-  void wait(std::condition_variable& signal, std::unique_lock<std::mutex>& lock,
-            Time until) override {
-    // A day at most, since an unbounded time overflows the steady clock's.
-    const Duration length = std::min<Duration>(until - now(), std::chrono::hours(24));
-    if (length.count() > 0) signal.wait_for(lock, length);
   }
 
  private:
