@@ -1,15 +1,9 @@
-// once::open of a server: every primitive there and back, byte for byte; answers that are lost; and
-// what a server cannot do.
-#include <gtest/gtest.h>
-
+// once::open of a server: every primitive there and back, byte for byte; and what a server cannot
+// do.
 #include <functional>
 
-#include "once/memory_store.h"
-#include "once/open.h"
-#include "remote/remote.h"
-#include "testing/in_process_server.h"
-#include "testing/raw_http.h"
-#include "testing/scripted_peer.h"
+#include "remote/remote_fixture.h"
+#include "testing/code_of.h"
 #include "testing/server_process.h"
 #include "testing/temp_dir.h"
 
@@ -18,6 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using Why = NotRun::Why;
+using testing::code_of;
 using testing::Conversation;
 using testing::RawHttp;
 using testing::ScriptedPeer;
@@ -25,46 +20,6 @@ using testing::ScriptedPeer;
 // Neither JSON nor UTF-8, and texts that JSON would not give back as they were.
 const std::vector<Bytes> kAnyBytes = {
     "", "r", "\"r\"", "{ \"a\": 1 }", "null", Bytes("\0\xff\xfe\n", 4)};
-
-template <class T>
-ErrorCode code_of(const Result<T>& result) {
-  EXPECT_FALSE(result.has_value());
-  return result ? ErrorCode::corrupt : result.error().code;
-}
-
-class RemoteTest : public ::testing::Test {
- protected:
-  // Hands the next request to the server, and the answer back.
-  void relay(Conversation& with) {
-    const auto answer = forward(with);
-    if (answer) with.send(answer->head + "\r\n" + answer->body);
-  }
-  std::optional<testing::RawAnswer> forward(Conversation& with) {
-    RawHttp behind(server_.port());
-    behind.send(with.read_request());
-    return behind.receive();
-  }
-
-  // The server does what it is asked, but its first answer is lost.
-  ScriptedPeer::Script losing() {
-    return [this](Conversation& with) { EXPECT_TRUE(forward(with)); };
-  }
-  ScriptedPeer::Script relaying(int requests = 1) {
-    return [this, requests](Conversation& with) {
-      for (int i = 0; i < requests; ++i) relay(with);
-    };
-  }
-
-  static Once opened(const std::string& url) {
-    Result<Once> once = open(url);
-    EXPECT_TRUE(once.has_value());
-    return std::move(*once);
-  }
-
-  std::unique_ptr<MemoryStore> memory_ = open_memory();
-  testing::InProcessServer server_{*memory_};
-  Once once_ = opened(server_.url());
-};
 
 TEST_F(RemoteTest, AnyResultIsReplayedByteForByte) {
   for (std::size_t i = 0; i < kAnyBytes.size(); ++i) {
@@ -274,102 +229,6 @@ TEST_F(RemoteTest, ACommitTellsWhichPartRefusedIt) {
   ASSERT_TRUE(once_.commit(Effects().add("u", 1), "c").has_value());
   EXPECT_EQ(std::get<Refused>(once_.commit(Effects().add("u", 2), "c").value()).part, Part::id);
   EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("u").value()->value), 1);
-}
-
-TEST_F(RemoteTest, H11_ATicketWhoseAnswerWasLostIsHadByAskingAgain) {
-  ScriptedPeer between({losing(), relaying()});
-  Once far = opened(between.url());
-  const auto claimed = std::get<Claimed>(far.claims().take("job", {}).value());
-  EXPECT_EQ(claimed.attempt, 1);
-  EXPECT_TRUE(
-      std::holds_alternative<Settled>(once_.claims().complete("job", claimed.ticket, "r").value()));
-}
-
-TEST_F(RemoteTest, H12_ARunWhoseRecordingLostItsAnswerHasHappenedOnce) {
-  ScriptedPeer between({[this](Conversation& with) {
-                          relay(with);
-                          EXPECT_TRUE(forward(with));
-                        },
-                        relaying()});
-  Once far = opened(between.url());
-  const auto ran = far.run("job", {}, [](Attempt&) -> Result<Effects> {
-    return Effects().result("r").append("s", "e").add("t", 5);
-  });
-  ASSERT_TRUE(ran.has_value()) << ran.error().error.message;
-  EXPECT_FALSE(ran->replayed);
-  EXPECT_EQ(ran->made.appended.at(0).first, 1);
-  EXPECT_EQ(once_.log().read("s").value().events.size(), 1U);
-  EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("t").value()->value), 5);
-}
-
-TEST_F(RemoteTest, H18_APutThatLostItsAnswerIsNotTakenForWhatAnotherMadeOfItSince) {
-  ScriptedPeer between({[this](Conversation& with) {
-                          EXPECT_TRUE(forward(with));
-                          const auto since = once_.documents().get("d").value()->etag;
-                          once_.documents().put("d", {"theirs"}, documents::IfMatch{since}).value();
-                        },
-                        relaying(2)});
-  Once far = opened(between.url());
-  const auto put = far.documents().put("d", {"ours"}, documents::IfAbsent{}).value();
-  const auto& updated = std::get<documents::Updated>(put);
-  EXPECT_FALSE(updated.replayed);
-  EXPECT_EQ(updated.document->content.bytes, "theirs");
-  EXPECT_EQ(updated.document->etag, once_.documents().get("d").value()->etag);
-}
-
-TEST_F(RemoteTest, H20_AMergeThatLostItsAnswerStaysInItsWindow) {
-  std::vector<std::string> sent;
-  ScriptedPeer between({[&](Conversation& with) { sent.push_back(with.read_request()); },
-                        [&](Conversation& with) {
-                          sent.push_back(with.read_request());
-                          with.answer("200 OK", R"({"kind":"max","value":1})");
-                        }});
-  Once far = opened(between.url());
-  const TallyShape each_minute = {.kind = TallyKind::max, .window = TallyWindow::minute};
-  EXPECT_TRUE(far.tallies().merge("m", {.shape = each_minute, .input = 1}).has_value());
-  between.end();
-  ASSERT_EQ(sent.size(), 2U);
-  EXPECT_NE(sent[0].find(R"("id":)"), std::string::npos) << sent[0];
-  EXPECT_EQ(sent[0], sent[1]);
-}
-
-TEST_F(RemoteTest, H23_WhateverLostItsAnswerHappensOnce) {
-  const auto twice = [this](const std::function<void(Once&)>& act, int requests = 1) {
-    ScriptedPeer between({losing(), relaying(requests)});
-    Once far = opened(between.url());
-    act(far);
-    EXPECT_EQ(between.connections(), 2);
-  };
-  twice([](Once& far) {
-    EXPECT_FALSE(std::get<effects::Made>(far.commit(Effects().add("t", 5)).value()).replayed);
-  });
-  twice([](Once& far) {
-    EXPECT_EQ(std::get<Appended>(far.log().append("s", {{"e"}}).value()).last, 1);
-  });
-  twice(
-      [](Once& far) {
-        const auto put = far.documents().put("d", {"x"}, documents::IfAbsent{}).value();
-        EXPECT_EQ(std::get<documents::Updated>(put).document->content.bytes, "x");
-      },
-      2);  // The other looks at what stands.
-  twice([](Once& far) {
-    EXPECT_TRUE(far.tallies().merge("m", {.shape = {.kind = TallyKind::max}, .input = 1}));
-  });
-  twice([](Once& far) {
-    const std::vector<std::string> ids = {"x"};
-    EXPECT_EQ(far.claims().seen(ids, 1h).value(), std::vector{true});
-  });
-  EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("t").value()->value), 5);
-  EXPECT_EQ(once_.log().ends("s").value().next, 2);
-}
-
-TEST_F(RemoteTest, AMergeWithoutAnIdIsNotSentAgain) {
-  ScriptedPeer between({losing(), relaying()});
-  Once far = opened(between.url());
-  EXPECT_EQ(code_of(far.tallies().merge("t", {.input = 5})), ErrorCode::unknown);
-  between.end();
-  EXPECT_EQ(between.connections(), 1);
-  EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("t").value()->value), 5);
 }
 
 TEST_F(RemoteTest, WhatAServerCannotDoIsRefusedBeforeAnythingIsSent) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "api/problem.h"
+#include "server/incoming.h"
 #include "server/io_thread.h"
 #include "server/outbox.h"
 
@@ -26,24 +27,10 @@ constexpr std::size_t kReadBytes = 16U << 10;
 constexpr std::size_t kLargeBody = 64U << 10;  // Is taken only from those who may send it.
 constexpr auto kLinger = std::chrono::seconds(2);
 constexpr std::size_t kLingerBytes = 64U << 20;
-constexpr std::size_t kAnswerBytes = 64U << 10;  // What an answer that may be long is taken for.
 constexpr auto kGrace = std::chrono::milliseconds(250);  // For who is better placed to answer.
 constexpr auto kHeartbeat = std::chrono::seconds(15);
 constexpr std::string_view kHeartbeatText = ":\n\n";
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-
-api::Response too_large(std::size_t limit) {
-  return api::problem(api::Code::too_large,
-                      "a body has at most " + std::to_string(limit) + " bytes");
-}
-
-api::Response refusal_of(const error_code& error, const Settings& settings) {
-  if (error == http::error::body_limit) return too_large(settings.max_body_bytes);
-  if (error == http::error::header_limit) {
-    return api::Problem(api::Code::too_large, "the header is too long").status(431).finish();
-  }
-  return api::problem(api::Code::invalid, "not HTTP/1.1: " + error.message());
-}
 
 class Connection final : public Session,
                          public Home,
@@ -125,7 +112,7 @@ class Connection final : public Session,
   void next_request() {
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(shared_.settings.max_header_bytes));
-    parser_->body_limit(std::max(shared_.settings.max_body_bytes, most_for_items()));
+    parser_->body_limit(largest_body(shared_.settings));
     parser_->eager(false);
     continued_ = false;
     judged_ = false;
@@ -183,22 +170,12 @@ class Connection final : public Session,
     if (parser_ && parser_->is_header_done() && !parser_->is_done()) invite_body();
   }
 
-  // One item is as large as a document, and in base64.
-  std::size_t most_for_items() const {
-    return shared_.settings.max_body_bytes + shared_.settings.max_document_bytes / 2 * 3;
-  }
-
-  std::size_t body_limit() const {
-    const auto target = parser_->get().target();
-    if (target.starts_with("/v1/docs/")) return shared_.settings.max_document_bytes;
-    return target.starts_with("/v1/items") ? most_for_items() : shared_.settings.max_body_bytes;
-  }
-
   bool body_fits() {
     const auto& request = parser_->get();
     const std::uint64_t announced = parser_->content_length().value_or(0);
-    if (std::max<std::uint64_t>(announced, request.body().size()) <= body_limit()) return true;
-    refuse(too_large(body_limit()));
+    const std::size_t limit = body_limit(request.base(), shared_.settings);
+    if (std::max<std::uint64_t>(announced, request.body().size()) <= limit) return true;
+    refuse(too_large(limit));
     return false;
   }
 
@@ -211,7 +188,8 @@ class Connection final : public Session,
     }
     judged_ = true;
     std::optional<api::Response> refusal = shared_.handler.refusal(to_api(request.base()));
-    const std::size_t most = parser_->content_length() ? announced : body_limit();
+    const std::size_t most =
+        parser_->content_length() ? announced : body_limit(request.base(), shared_.settings);
     if (!refusal && !reserve(most)) {
       refusal = api::problem(api::Code::overloaded, "too many large bodies are under way");
     }
@@ -237,7 +215,7 @@ class Connection final : public Session,
   }
 
   void take_request() {
-    http::request<http::string_body> message = parser_->release();
+    Incoming message = parser_->release();
     next_request();
     if (in_.size() > 0) request_since_ = std::chrono::steady_clock::now();
     const bool keep_alive = message.keep_alive() && !finishing_;
@@ -246,24 +224,10 @@ class Connection final : public Session,
                           .keep_alive = keep_alive,
                           .http_1_0 = message.version() == 10};
     const Outbox::Id id =
-        owed_.owe(framing, {.held = size_of(message), .reserved = std::exchange(reserving_, 0)});
+        owed_.owe(framing, {.held = weight_of(message), .reserved = std::exchange(reserving_, 0)});
     api::Request request = to_api(message.base());
     request.body = std::move(message.body());
     answer(std::move(request), id);
-  }
-
-  // What answers with a small one, but for the result of a claim, is a POST.
-  static std::size_t size_of(const http::request<http::string_body>& message) {
-    const bool small = message.method() == http::verb::post;
-    return message.body().size() + (small ? 0 : kAnswerBytes);
-  }
-
-  static api::Request to_api(const http::request_header<>& head) {
-    api::Request request{std::string(head.method_string()), std::string(head.target()), {}, {}};
-    for (const auto& field : head) {
-      request.headers.add(std::string(field.name_string()), std::string(field.value()));
-    }
-    return request;
   }
 
   void answer(api::Request request, Outbox::Id id) {
