@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check.py README BINARY: runs the commands of the README and compares what they print.
+"""check.py README BINARY: runs the commands of the README, or of another page, and compares what they print.
 
 A ```console block is a session: a line "$ COMMAND", further lines of it after "> ", and what it
 prints, stdout and stderr together. All of them are given to one shell, in order, in a directory of
