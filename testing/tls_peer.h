@@ -14,6 +14,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -30,8 +31,11 @@ namespace once::testing {
 
 class TlsPeer {
  public:
+  enum class After : std::uint8_t { closes, goes_on };
+
   // `names` as a certificate has them: "IP:127.0.0.1".
-  explicit TlsPeer(const char* names) : context_(SSL_CTX_new(TLS_server_method())) {
+  explicit TlsPeer(const char* names, After after = After::closes)
+      : after_(after), context_(SSL_CTX_new(TLS_server_method())) {
     make_certificate(directory_.path(), names);
     const std::string key_file = (directory_.path() / "key.pem").string();
     if (SSL_CTX_use_certificate_file(context_, certificate_file().c_str(), SSL_FILETYPE_PEM) != 1 ||
@@ -55,7 +59,7 @@ class TlsPeer {
   int requests() const { return requests_; }
 
  private:
-  // One request a connection, with "{}" for a body.
+  // Requests with "{}" for a body; one a connection, unless it goes on.
   void serve() {
     // OpenSSL writes without MSG_NOSIGNAL.
     sigset_t pipe;
@@ -67,15 +71,22 @@ class TlsPeer {
       ++connections_;
       SSL* const stream = SSL_new(context_);
       SSL_set_fd(stream, socket);
-      if (SSL_accept(stream) == 1 && read_request(stream)) {
-        ++requests_;
-        constexpr std::string_view kAnswer =
-            "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}";
-        SSL_write(stream, kAnswer.data(), static_cast<int>(kAnswer.size()));
-        SSL_shutdown(stream);
-      }
+      if (SSL_accept(stream) == 1) answer(stream);
       SSL_free(stream);
     }
+  }
+
+  void answer(SSL* stream) {
+    const bool closes = after_ == After::closes;
+    const std::string text = std::string("HTTP/1.1 200 OK\r\n") +
+                             (closes ? "Connection: close\r\n" : "") +
+                             "Content-Length: 2\r\n\r\n{}";
+    while (read_request(stream)) {
+      ++requests_;
+      SSL_write(stream, text.data(), static_cast<int>(text.size()));
+      if (closes) break;
+    }
+    SSL_shutdown(stream);
   }
 
   static bool read_request(SSL* stream) {
@@ -89,6 +100,7 @@ class TlsPeer {
     return true;
   }
 
+  const After after_;
   const TempDir directory_;
   SSL_CTX* const context_;
   const Listener listener_ = listen_on_loopback();

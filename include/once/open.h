@@ -18,7 +18,8 @@
 //                    speaks like it), style (path or host: where requests name the bucket), etag
 //                    (bare for servers that want one without quotation marks), timeout (in seconds,
 //                    10) and connections (64)
-//   http://host:7600 no store, but a running server that has one: open() only
+//   http://host:7600 no store, but a running server that has one: open() only; https:// where
+//                    something before it ends TLS
 //
 // `rocksdb:/dir?durability=relaxed` syncs once a second instead of before every answer.
 #pragma once

@@ -227,8 +227,8 @@ TEST(EventRoute, ThatCannotBeIsRefusedByItsField) {
   EXPECT_EQ(wrong({.type = "a", .forward = "http://h:80/p?q", .log = "l", .tally = "t"}), "");
   EXPECT_EQ(wrong({}), "type");
   EXPECT_EQ(wrong({.type = "a\n"}), "type");
-  for (const std::string_view url : {"https://h/", "h:80", "http://", "http://u@h/", "http://h/#f",
-                                     "http://h:x/", "http://h/a b", "ftp://h/"}) {
+  for (const std::string_view url : {"ftp://h/", "https://", "h:80", "http://", "http://u@h/",
+                                     "http://h/#f", "http://h:x/", "http://h/a b", "ftp://h/"}) {
     EXPECT_EQ(wrong({.type = "a", .forward = std::string(url)}), "forward") << url;
   }
   EXPECT_EQ(wrong({.type = "a", .log = "a\n"}), "log:");

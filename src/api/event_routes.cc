@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t kMaxPattern = 512;
 constexpr std::size_t kMaxUrl = 2'048;
-constexpr std::string_view kScheme = "http://";
 constexpr Duration kLongestTtl = std::chrono::days(3'650);
 constexpr Duration kShortestLease = std::chrono::seconds(1);
 constexpr Duration kLongest = std::chrono::hours(1);
@@ -35,7 +34,7 @@ Result<void> check_route(const EventRoute& route) {
     return wrong("type is 1 to 512 bytes of UTF-8 without control characters");
   }
   if (!route.forward.empty() && !parse_forward(route.forward)) {
-    return wrong("forward is not http://host:port/path: " + route.forward);
+    return wrong("forward is not http://host:port/path or https://host/path: " + route.forward);
   }
   if (Result<void> ok = check_name("log", route.log); !ok) return ok;
   if (Result<void> ok = check_name("tally", route.tally); !ok) return ok;
@@ -76,18 +75,19 @@ const EventRoute* route_for(const EventRoutes& routes, std::string_view type) {
 }
 
 std::optional<ForwardUrl> parse_forward(std::string_view url) {
-  if (!url.starts_with(kScheme) || url.size() > kMaxUrl ||
+  const std::size_t scheme = url.find("://") + 3;
+  if (!(url.starts_with("http://") || url.starts_with("https://")) || url.size() > kMaxUrl ||
       url.find('#') != std::string_view::npos || !is_absolute_uri(url)) {
     return std::nullopt;
   }
-  const std::string_view rest = url.substr(kScheme.size());
+  const std::string_view rest = url.substr(scheme);
   const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
   const std::string_view authority = rest.substr(0, end);
   if (authority.empty() || authority.find('@') != std::string_view::npos) return std::nullopt;
   std::string target;
   if (!rest.substr(end).starts_with('/')) target += '/';
   target += rest.substr(end);
-  return ForwardUrl{std::string(kScheme).append(authority), std::move(target)};
+  return ForwardUrl{std::string(url.substr(0, scheme)).append(authority), std::move(target)};
 }
 
 }  // namespace once::api

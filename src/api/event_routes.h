@@ -13,7 +13,7 @@ namespace once::api {
 
 struct EventRoute {
   std::string type;                             // A pattern: * stands for any text, also none.
-  std::string forward;                          // http://host:port/path?query; empty: nowhere.
+  std::string forward;                          // http(s)://host:port/path?query; empty: nowhere.
   std::string log;                              // A stream; empty: none.
   std::string tally;                            // A count; empty: none.
   Duration ttl = std::chrono::hours(24);        // How long a duplicate is known.
@@ -33,9 +33,9 @@ bool matches_pattern(std::string_view pattern, std::string_view text);
 // The first route whose pattern takes the type; null if none does.
 const EventRoute* route_for(const EventRoutes& routes, std::string_view type);
 
-// Where a forward goes: the server, and what is asked of it. Nothing if it is no http URL.
+// Where a forward goes: the server, and what is asked of it. Nothing if it is no URL of http.
 struct ForwardUrl {
-  std::string server;  // http://host:port
+  std::string server;  // http://host:port or https://host:port
   std::string target;  // /path?query
 };
 std::optional<ForwardUrl> parse_forward(std::string_view url);

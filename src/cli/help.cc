@@ -15,7 +15,8 @@ Every command takes:
   --store STORE           a directory, a store's address (memory:, rocksdb:/dir,
                           dynamodb://table?region=R, redis://host:port/0, or
                           s3://bucket/prefix?region=R), or a running server
-                          (http://host:7600); a directory where a server runs is that server
+                          (http://host:7600, or https:// where something ends TLS before
+                          it); a directory where a server runs is that server
   --namespace NAME        keeps its keys apart from those of other namespaces
   --token TOKEN           for a server that asks for one
   --if-store-down WHAT    proceed: claim and seen answer as if all were new; refuse: they fail

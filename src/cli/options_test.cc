@@ -71,7 +71,7 @@ TEST_F(Options, ARouteThatCannotBeKeepsTheServerFromStartingAndNamesFileAndField
   EXPECT_TRUE(
       holds(complaint(sound + "forwrad = 'x'\n"), "once.toml: route 1: forwrad is no field"));
   EXPECT_TRUE(
-      holds(complaint(sound + "forward = 'https://h/'\n"), "route 1: forward is not http://"));
+      holds(complaint(sound + "forward = 'ftp://h/'\n"), "route 1: forward is not http://"));
   EXPECT_TRUE(holds(complaint(sound + "ttl = 'soon'\n"), "route 1: ttl is not a duration"));
   EXPECT_TRUE(holds(complaint(sound + "lease = '1ms'\n"), "route 1: lease is 1s to 1h"));
   EXPECT_TRUE(holds(complaint(sound + "tally = 7\n"), "route 1: tally is not a text"));
@@ -102,7 +102,7 @@ TEST_F(Options, WhatIsNoStoreIsUsage) {
   const Outcome outcome = once("seen a --store telepathy:there");
   EXPECT_EQ(outcome.exit_code, 64);
   EXPECT_TRUE(holds(outcome.err, "no store \"telepathy:\"")) << outcome.err;
-  EXPECT_EQ(once("seen a --store https://there").exit_code, 64);
+  EXPECT_EQ(once("seen a --store https://there/below").exit_code, 64);
   EXPECT_EQ(once("seen a --store http://there/path").exit_code, 64);
 }
 

@@ -18,7 +18,8 @@ std::unexpected<Error> wrong(std::string message) {
 
 Result<void> read_rules(const Invocation& invocation, proxy::Rules& rules) {
   rules.upstream = invocation.option("upstream").value_or("");
-  if (!client::parse_url(rules.upstream)) return wrong("--upstream is http://host:port");
+  if (!client::parse_url(rules.upstream))
+    return wrong("--upstream is http://host:port, or https://host:port");
   rules.require_key = invocation.flag("require-key");
   rules.retry_5xx = invocation.flag("retry-5xx");
   const std::string after = invocation.option("after-unknown").value_or("refuse");
@@ -97,7 +98,7 @@ Stands before an HTTP server. Of POST and PATCH requests with an Idempotency-Key
 characters, quoted or not) the first is sent, and its answer is stored and replayed, byte for byte and
 with Idempotent-Replayed: true. While it is in flight others get 409; with another body 422. Keys of
 two users (Authorization), methods, paths or queries have nothing to do with each other. All other
-requests pass, and their answers as they come.
+requests pass, and their answers as they come. The upstream may be https://HOST:PORT.
 
 Every complete answer is stored but 429 and 503, which free the key, as does a failure before the
 first byte was sent. If the answer is lost after that, or the proxy dies, the outcome is unknown: 502,

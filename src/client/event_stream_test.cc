@@ -41,13 +41,17 @@ TEST(Url, IsAHostAndAPort) {
   EXPECT_EQ(url->authority, "[::1]:7600");
   EXPECT_EQ(parse_url("http://once.example")->port, "80");
   EXPECT_EQ(parse_url("http://[::1]")->host, "::1");
+  EXPECT_FALSE(parse_url("http://once.example")->tls);
+  EXPECT_TRUE(parse_url("https://once.example")->tls);
+  EXPECT_EQ(parse_url("https://once.example")->port, "443");
+  EXPECT_EQ(parse_url("https://once.example:8443/")->port, "8443");
 }
 
 TEST(Url, AnythingElseIsNone) {
   for (const char* text :
-       {"", "http://", "http:///", "https://a", "http://a:", "http://a:0", "http://a:65536",
-        "http://a:b", "http://a/b", "http://u@a", "http://a?b", "http://[::1", "http://[]:1",
-        "http://:80", "http://a b", "ftp://a", "/dir"}) {
+       {"", "http://", "http:///", "https://", "https://a/b", "http://a:", "http://a:0",
+        "http://a:65536", "http://a:b", "http://a/b", "http://u@a", "http://a?b", "http://[::1",
+        "http://[]:1", "http://:80", "http://a b", "ftp://a", "/dir"}) {
     EXPECT_FALSE(parse_url(text)) << text;
   }
 }

@@ -7,6 +7,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
@@ -26,6 +29,7 @@ using Message = http::request<http::string_body>;
 using Parser = http::response_parser<http::string_body>;
 using PieceParser = http::response_parser<http::buffer_body>;
 
+constexpr const char* kNoUrl = "a server's address is http://host:port, or https://host:port";
 constexpr Duration kConnectWithin = std::chrono::seconds(5);
 constexpr std::size_t kMaxAnswer = 256U << 20;  // Bytes of a body, or of a line that is followed.
 constexpr std::uint32_t kMaxHeaders = 64 << 10;
@@ -109,6 +113,18 @@ api::Response response_of(Parser& parser, Kept kept = Kept::all_but_framing) {
   return response;
 }
 
+// The system's authorities, or those of SSL_CERT_FILE and SSL_CERT_DIR. Read once: it is slow.
+asio::ssl::context& authorities() {
+  static asio::ssl::context context = [] {
+    asio::ssl::context made(asio::ssl::context::tls_client);
+    SSL_CTX_set_min_proto_version(made.native_handle(), TLS1_2_VERSION);
+    made.set_default_verify_paths();
+    made.set_verify_mode(asio::ssl::verify_peer);
+    return made;
+  }();
+  return context;
+}
+
 // Takes the whole lines off the front of `text`. False once `on_line` wants no more.
 bool hand_over(std::string& text, const HttpClient::OnLine& on_line) {
   std::size_t begin = 0;
@@ -148,13 +164,15 @@ class HttpClient::Connection {
       return beast::error::timeout;
     }
     if (ended) return ended;
-    return perform(until, [&](auto done) { stream_.async_connect(places, std::move(done)); });
+    ended =
+        perform_plain(until, [&](auto done) { stream_.async_connect(places, std::move(done)); });
+    return ended || !url.tls ? ended : shake_hands(url.host, until);
   }
 
   // How many bytes were sent when it ended.
   error_code write(Message& message, Deadline until, std::size_t& sent) {
-    return perform(until, [&](auto done) {
-      http::async_write(stream_, message,
+    return perform(until, [&](auto& stream, auto done) {
+      http::async_write(stream, message,
                         [&sent, done = std::move(done)](error_code error, std::size_t bytes) {
                           sent = bytes;
                           done(error);
@@ -163,19 +181,20 @@ class HttpClient::Connection {
   }
 
   error_code read(Parser& parser, Deadline until) {
-    return perform(until,
-                   [&](auto done) { http::async_read(stream_, buffer_, parser, std::move(done)); });
+    return perform(until, [&](auto& stream, auto done) {
+      http::async_read(stream, buffer_, parser, std::move(done));
+    });
   }
   template <class AnyParser>
   error_code read_some(AnyParser& parser, Deadline until) {
-    return perform(until, [&](auto done) {
-      http::async_read_some(stream_, buffer_, parser, std::move(done));
+    return perform(until, [&](auto& stream, auto done) {
+      http::async_read_some(stream, buffer_, parser, std::move(done));
     });
   }
   template <class AnyParser>
   error_code read_header(AnyParser& parser, Deadline until) {
-    return perform(until, [&](auto done) {
-      http::async_read_header(stream_, buffer_, parser, std::move(done));
+    return perform(until, [&](auto& stream, auto done) {
+      http::async_read_header(stream, buffer_, parser, std::move(done));
     });
   }
 
@@ -187,8 +206,28 @@ class HttpClient::Connection {
   }
 
  private:
+  // With the host that was meant, and no other.
+  error_code shake_hands(const std::string& host, Deadline until) {
+    tls_.emplace(stream_, authorities());
+    error_code is_name;
+    (void)asio::ip::make_address(host, is_name);
+    if (is_name) SSL_set_tlsext_host_name(tls_->native_handle(), host.c_str());
+    tls_->set_verify_callback(asio::ssl::host_name_verification(host));
+    return perform_plain(until, [&](auto done) {
+      tls_->async_handshake(asio::ssl::stream_base::client, std::move(done));
+    });
+  }
+
   template <class Start>
   error_code perform(Deadline until, Start start) {
+    return perform_plain(until, [&](auto done) {
+      if (tls_) return start(*tls_, std::move(done));
+      start(stream_, std::move(done));
+    });
+  }
+
+  template <class Start>
+  error_code perform_plain(Deadline until, Start start) {
     error_code ended;
     stream_.expires_at(until);
     start([&ended](error_code error, const auto&...) { ended = error; });
@@ -203,6 +242,7 @@ class HttpClient::Connection {
   const std::stop_token stopped_;
   asio::io_context context_{1};
   beast::tcp_stream stream_{context_};
+  std::optional<asio::ssl::stream<beast::tcp_stream&>> tls_;  // Over it.
   beast::flat_buffer buffer_;
 };
 
@@ -216,7 +256,8 @@ HttpClient::~HttpClient() = default;
 
 std::unexpected<Error> HttpClient::broken(ErrorCode code, const std::string& why) {
   connection_.reset();
-  return failure(code, "http://" + url_->authority + ": " + why);
+  const std::string scheme = url_->tls ? "https://" : "http://";
+  return failure(code, scheme + url_->authority + ": " + why);
 }
 
 Result<void> HttpClient::connect(Deadline until) {
@@ -229,7 +270,7 @@ Result<void> HttpClient::connect(Deadline until) {
 }
 
 Result<void> HttpClient::send(const api::Request& request, Deadline until) {
-  if (!url_) return failure(ErrorCode::invalid, "a server's address is http://host:port");
+  if (!url_) return failure(ErrorCode::invalid, kNoUrl);
   if (!is_sound(request, token_)) {
     return failure(ErrorCode::invalid,
                    "control characters in a method, a header, a path or a token");
@@ -316,7 +357,7 @@ Result<api::Response> HttpClient::carry(const api::Request& request, const Carri
 }
 
 Result<void> HttpClient::prepare(Duration timeout) {
-  if (!url_) return failure(ErrorCode::invalid, "a server's address is http://host:port");
+  if (!url_) return failure(ErrorCode::invalid, kNoUrl);
   if (connection_ != nullptr && connection_->is_idle()) return {};
   return connect(std::chrono::steady_clock::now() + timeout);
 }

@@ -45,8 +45,8 @@ struct Carriage {
 
 class HttpClient {
  public:
-  // `url` is http://host or http://host:port; with any other, every call is `invalid`. A token that
-  // is not empty goes along as a bearer's.
+  // `url` is http://host, https://host, or either with a port; with any other, every call is
+  // `invalid`. A token that is not empty goes along as a bearer's.
   explicit HttpClient(std::string_view url, std::string token = "");
 
   // Answers have all their headers, those about framing and dates too.

@@ -5,7 +5,8 @@
 namespace once::client {
 namespace {
 
-constexpr std::string_view kScheme = "http://";
+constexpr std::string_view kPlain = "http://";
+constexpr std::string_view kTls = "https://";
 
 // Where the host ends: an address of IPv6 has brackets, and colons of its own.
 std::size_t end_of_host(std::string_view text) {
@@ -16,14 +17,15 @@ std::size_t end_of_host(std::string_view text) {
 }  // namespace
 
 std::optional<Url> parse_url(std::string_view text) {
-  if (!text.starts_with(kScheme)) return std::nullopt;
-  text.remove_prefix(kScheme.size());
+  const bool tls = text.starts_with(kTls);
+  if (!tls && !text.starts_with(kPlain)) return std::nullopt;
+  text.remove_prefix(tls ? kTls.size() : kPlain.size());
   if (text.ends_with('/')) text.remove_suffix(1);
   for (const char c : text) {
     if (c <= ' ' || c == '/' || c == '?' || c == '#' || c == '@') return std::nullopt;
   }
   const std::size_t end = end_of_host(text);
-  Url url{std::string(text.substr(0, end)), "80", std::string(text)};
+  Url url{tls, std::string(text.substr(0, end)), tls ? "443" : "80", std::string(text)};
   if (end < text.size()) {
     const auto port = api::parse_integer(text.substr(end + 1));
     if (!port || *port < 1 || *port > 65'535) return std::nullopt;

@@ -8,13 +8,14 @@
 namespace once::client {
 
 struct Url {
+  bool tls = false;
   std::string host;  // A name or an address, without brackets.
   std::string port;
   std::string authority;  // As a Host header has it.
 };
 
-// http://host or http://host:port, with or without a slash at the end, and no more: no path, no
-// user. Nothing if it is none.
+// http://host, https://host, or either with :port, with or without a slash at the end, and no more:
+// no path, no user. Nothing if it is none.
 std::optional<Url> parse_url(std::string_view text);
 
 }  // namespace once::client

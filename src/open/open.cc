@@ -46,9 +46,6 @@ bool is_server(std::string_view text) {
 }
 
 Result<Once> open_server(std::string_view url, std::string name_space, std::string token) {
-  if (!url.starts_with("http://")) {
-    return failure(ErrorCode::unsupported, "a server is asked through http:// only");
-  }
   if (token.empty()) {
     const char* set = std::getenv("ONCE_TOKEN");  // NOLINT(concurrency-mt-unsafe): only read.
     if (set != nullptr) token = set;

@@ -13,7 +13,7 @@
 namespace once::proxy {
 
 struct Rules {
-  std::string upstream;  // http://host:port
+  std::string upstream;  // http://host:port or https://host:port
   Duration upstream_timeout = std::chrono::seconds(30);
   std::stop_token stopped;             // What is at the upstream then is given up.
   std::size_t max_body = 1U << 20;     // Bytes of the body of a request with a key,

@@ -57,7 +57,8 @@ class Remote final : public Backend {
 Result<std::unique_ptr<Backend>> connect(std::string url, std::string token, std::string name_space,
                                          Clock& clock, Entropy& entropy) {
   if (!client::parse_url(url)) {
-    return failure(ErrorCode::invalid, "a server's address is http://host:port");
+    return failure(ErrorCode::invalid,
+                   "a server's address is http://host:port, or https://host:port");
   }
   return std::make_unique<Remote>(std::move(url), std::move(token), std::move(name_space), clock,
                                   entropy);

@@ -301,7 +301,7 @@ TEST_F(RemoteTest, WhatIsNoServersAddressIsSaidSo) {
   for (const auto* address : {"http://", "http://user:word@host", "http://host/path"}) {
     EXPECT_EQ(code_of(open(address)), ErrorCode::invalid) << address;
   }
-  EXPECT_EQ(code_of(open("https://host")), ErrorCode::unsupported);
+  EXPECT_EQ(code_of(open("https://host/below")), ErrorCode::invalid);
   EXPECT_EQ(code_of(open_store("http://host")), ErrorCode::unsupported);
 }
 

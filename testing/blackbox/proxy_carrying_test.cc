@@ -6,6 +6,7 @@
 
 #include "testing/proxy_process.h"
 #include "testing/server_process.h"
+#include "testing/tls_peer.h"
 
 namespace once::testing {
 namespace {
@@ -39,6 +40,20 @@ TEST(ProxyCarrying, WhatIsAboutOneConnectionStaysThere) {
   for (const char* name : {"X-Theirs", "Keep-Alive", "Connection"}) {
     EXPECT_EQ(answer->header(name), "") << name;
   }
+}
+
+TEST(ProxyCarrying, AnUpstreamBehindTlsIsReachedIfSomebodyVouchesForIt) {
+  TlsPeer upstream("IP:127.0.0.1");
+  const auto status_by = [&](const std::string& authorities) {
+    ::setenv("SSL_CERT_FILE", authorities.c_str(), 1);
+    ProxyProcess proxy(upstream.url(), "memory:");
+    ::unsetenv("SSL_CERT_FILE");
+    return RawHttp(proxy.port()).call("POST", "/", "{}", key_header("k"))->status;
+  };
+  EXPECT_EQ(status_by("/dev/null"), 502);
+  EXPECT_EQ(upstream.requests(), 0);
+  EXPECT_EQ(status_by(upstream.certificate_file()), 200);
+  EXPECT_EQ(upstream.requests(), 1);
 }
 
 TEST(ProxyCarrying, ChunkedBodiesGoBothWaysAndAreReplayed) {

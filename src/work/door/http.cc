@@ -47,7 +47,8 @@ Result<Effects> effects_in(const api::Response& answer) {
 
 Result<Handler> http_handler(const std::string& url, Duration timeout) {
   const std::optional<api::ForwardUrl> parsed = api::parse_forward(url);
-  if (!parsed) return failure(ErrorCode::invalid, "a handler's URL is http://host:port/path");
+  if (!parsed)
+    return failure(ErrorCode::invalid, "a handler's URL is http://host:port/path, or https://");
   return [to = *parsed, timeout](Task& task) -> Result<Effects> {
     client::HttpClient client(
         to.server, client::Forwarding{.max_answer = kMaxEffectsText, .stopped = task.stopped});
