@@ -10,6 +10,20 @@
 namespace once::server {
 namespace {
 
+// As if one event came after the other: claimed, forwarded when those who wait already were, and
+// recorded.
+Duration patience_for(const api::EventRequest& request, Duration work) {
+  constexpr int kBefore = 4;
+  Duration patience = work;
+  for (const api::EventPart& part : request.parts) {
+    const auto* event = std::get_if<api::SharedWork>(&part);
+    if (event == nullptr) continue;
+    patience += work;
+    if ((*event)->forwards()) patience += work + (1 + kBefore) * (*event)->route.timeout;
+  }
+  return patience;
+}
+
 bool reads(const Asked& asked) { return asked.method == "GET" || asked.method == "HEAD"; }
 
 }  // namespace
@@ -53,8 +67,9 @@ Reply Responder::respond(api::Request request, Home& home, Done later) {
   auto events = api::event_request_of(service_, request);
   if (!events) return at_once(std::move(events.error()));
   if (*events) {
+    const Duration patience = patience_for(**events, work_);
     receive(std::move(**events), request, underway, std::move(later));
-    return Awaited{};
+    return Awaited{patience, underway};
   }
   api::Answer answer = service_.respond(request);
   if (auto* ready = std::get_if<api::Response>(&answer)) return at_once(std::move(*ready));
@@ -91,8 +106,7 @@ void Responder::receive(api::EventRequest events, const api::Request& request,
   door_.receive(std::move(events), std::move(hop),
                 [this, underway, later = std::move(later)](api::Response response) mutable {
                   if (response.status < 300) hub_.hint_all();
-                  underway->answer(response);
-                  later(std::move(response));
+                  if (underway->answer(response)) later(std::move(response));
                 });
 }
 

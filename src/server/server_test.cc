@@ -105,6 +105,20 @@ TEST_F(ServerTest, WhatTheStoreDoesNotDoInTimeIsAnsweredAsUnknownAndDoneAllTheSa
   EXPECT_EQ(peer.call("GET", "/healthz")->status, 200);
 }
 
+TEST_F(ServerTest, EventsThatTheStoreDoesNotTakeInTimeAreAnsweredAsUnknown) {
+  serve({.work = 50ms});
+  store_.close();
+  RawHttp peer = connect();
+  peer.send("POST", "/v1/events", "",
+            "ce-specversion: 1.0\r\nce-id: 1\r\nce-source: /s\r\nce-type: t\r\n");
+  store_.await_visitor();
+  const auto late = peer.receive();
+  ASSERT_TRUE(late.has_value());
+  EXPECT_NE(late->body.find(R"("unknown")"), std::string::npos) << late->body;
+  store_.open();
+  EXPECT_EQ(peer.call("GET", "/healthz")->status, 200);
+}
+
 TEST_F(ServerTest, OverloadIsRefusedWithRetryAfterAndRecovers) {
   serve({.threads = 1}, {.max_plans = 4});
   store_.close();
