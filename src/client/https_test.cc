@@ -13,8 +13,8 @@ namespace {
 using testing::code_of;
 using testing::TlsPeer;
 
-constexpr Duration kPlenty = std::chrono::seconds(30);
-const api::Request kPost{"POST", "/v1/claims/a", {}, "{}"};
+constexpr Duration kPatience = std::chrono::seconds(30);
+const api::Request kRequest{"POST", "/v1/claims/a", {}, "{}"};
 
 struct Peers {
   TlsPeer trusted{"IP:127.0.0.1", TlsPeer::After::goes_on};
@@ -41,7 +41,7 @@ Peers& peers() {
 TEST(HttpsClient, CarriesRequestsOverOneConnection) {
   HttpClient client(peers().trusted.url());
   for (int i = 0; i < 3; ++i) {
-    const auto answer = client.call(kPost, kPlenty);
+    const auto answer = client.call(kRequest, kPatience);
     ASSERT_TRUE(answer.has_value()) << answer.error().message;
     EXPECT_EQ(answer->body, "{}");
   }
@@ -49,7 +49,7 @@ TEST(HttpsClient, CarriesRequestsOverOneConnection) {
 }
 
 TEST(HttpsClient, WhomNobodyVouchesForGetsNoRequest) {
-  const auto answer = HttpClient(peers().unknown.url()).call(kPost, kPlenty);
+  const auto answer = HttpClient(peers().unknown.url()).call(kRequest, kPatience);
   EXPECT_EQ(code_of(answer), ErrorCode::unavailable);
   EXPECT_NE(answer.error().message.find("certificate"), std::string::npos)
       << answer.error().message;
@@ -57,7 +57,7 @@ TEST(HttpsClient, WhomNobodyVouchesForGetsNoRequest) {
 }
 
 TEST(HttpsClient, WhoIsSomebodyElseGetsNoRequest) {
-  EXPECT_EQ(code_of(HttpClient(peers().misnamed.url()).call(kPost, kPlenty)),
+  EXPECT_EQ(code_of(HttpClient(peers().misnamed.url()).call(kRequest, kPatience)),
             ErrorCode::unavailable);
   EXPECT_EQ(peers().misnamed.requests(), 0);
 }
@@ -66,7 +66,7 @@ TEST(HttpsClient, WhoDoesNotSpeakTlsIsUnavailable) {
   peers();
   const testing::Listener plain = testing::listen_on_loopback();
   const std::string url = "https://127.0.0.1:" + std::to_string(plain.port);
-  EXPECT_EQ(code_of(HttpClient(url).call(kPost, std::chrono::milliseconds(50))),
+  EXPECT_EQ(code_of(HttpClient(url).call(kRequest, std::chrono::milliseconds(50))),
             ErrorCode::unavailable);
   ::close(plain.socket);
 }
