@@ -61,7 +61,7 @@ class Panel {
   double y_at(double value) const { return bottom_ - (bottom_ - top_) * value / most_; }
 
   void frame(std::string_view title, const char* colour) const {
-    svg_.text({kLeft, top_ - 16}, title, ink(colour, 14, R"(font-weight="600")"));
+    svg_.text({kLeft, top_ - 22}, title, ink(colour, 14, R"(font-weight="600")"));
     for (double value = 0; value <= most_; value += step_) {
       const double y = y_at(value);
       svg_.line({kLeft, y}, {kRight, y},
@@ -81,8 +81,7 @@ class Panel {
     const bool near_right = at.x > kRight - 130;
     svg_.text({at.x + (near_right ? -9 : 9), std::max(at.y + 4, top_ + 4)}, words,
               ink(colour, 12,
-                  std::string(R"(font-weight="600" stroke="#ffffff" stroke-width="4" )"
-                              R"(paint-order="stroke" text-anchor=")") +
+                  std::string(R"(font-weight="600" text-anchor=")") +
                       (near_right ? "end\"" : "start\"")));
   }
 
@@ -153,14 +152,17 @@ void draw_slowest(Svg& svg, const ChartData& data) {
     svg.line({pin.x, panel.y_at(0)}, pin,
              std::string("stroke-width=\"2\" stroke-opacity=\"0.45\" stroke=\"") + kSlow + "\"");
     svg.circle(pin, 4, std::string("fill=\"") + kSlow + "\"");
-    if (slowest == data.whole.slowest) panel.label(pin, with_commas(*slowest) + " ms", kSlow);
+    if (slowest == data.whole.slowest) {
+      svg.text({pin.x, pin.y - 9}, with_commas(*slowest),
+               ink(kSlow, 12, R"(font-weight="600" text-anchor="middle")"));
+    }
   }
 }
 
 // The most viewed pages as a list of bars.
 void draw_pages(Svg& svg, const ChartData& data) {
-  svg.text({kListLeft, 124}, "Most viewed pages", ink(kInk, 14, R"(font-weight="600")"));
-  svg.text({kListRight, 124}, "views · visitors", ink(kQuiet, 12, R"(text-anchor="end")"));
+  svg.text({kListLeft, 118}, "Most viewed pages", ink(kInk, 14, R"(font-weight="600")"));
+  svg.text({kListRight, 118}, "views · visitors", ink(kQuiet, 12, R"(text-anchor="end")"));
   for (std::size_t i = 0; i < data.pages.size(); ++i) {
     const double y = 152 + 46 * static_cast<double>(i);
     const auto share = static_cast<double>(data.of_pages[i].views) /
@@ -194,11 +196,11 @@ once::Result<ChartData> read_chart(once::Once& once, std::chrono::sys_days day) 
   using Window = once::TallyWindow;
   ChartData data{.day = day, .views = {}, .hours = {}, .whole = {}, .pages = {}, .of_pages = {}};
   // A range of minutes is read as one number: the slots need no tally of their own.
-  for (std::size_t i = 0; i < ChartData::kSlots; ++i) {
-    const once::Time from = day + i * 10min;
-    const auto slot = read_stats(once, kSite, Window::minute, {from, from + 10min});
+  const std::string minutes = tally_name(kSite, "views", Window::minute);
+  for (once::Time from = day; from < day + 24h; from += 10min) {
+    const auto slot = once.tallies().read(minutes, {from, from + 10min});
     if (!slot) return std::unexpected(slot.error());
-    data.views.push_back(slot->views);
+    data.views.push_back(*slot ? std::get<std::int64_t>((*slot)->value) : 0);
   }
   for (once::Time from = day; from < day + 24h; from += 1h) {
     auto stats = read_stats(once, kSite, Window::hour, {from, from + 1h});

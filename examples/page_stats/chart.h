@@ -10,10 +10,8 @@ namespace page_stats {
 
 // What the picture shows.
 struct ChartData {
-  static constexpr std::size_t kSlots = 144;  // Of ten minutes.
-
   std::chrono::sys_days day;
-  std::vector<std::int64_t> views;  // In each slot.
+  std::vector<std::int64_t> views;  // In each ten minutes: 144.
   std::vector<Stats> hours;         // 24.
   Stats whole;
   std::vector<std::string> pages;  // Most viewed first,
