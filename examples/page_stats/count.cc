@@ -9,31 +9,31 @@ namespace page_stats {
 namespace {
 
 using namespace std::chrono_literals;
-using enum once::TallyKind;
-using enum once::TallyWindow;
 
 std::string_view name_of(once::TallyWindow window) {
+  using enum once::TallyWindow;
   return window == minute ? "minute" : window == hour ? "hour" : "day";
 }
 
 // How long a bucket is kept after its window ended. Whoever wants to know about last year asks for
 // days.
 std::optional<once::Duration> kept(once::TallyWindow window) {
-  if (window == minute) return 7 * 24h;
-  if (window == hour) return 400 * 24h;
+  if (window == once::TallyWindow::minute) return 7 * 24h;
+  if (window == once::TallyWindow::hour) return 400 * 24h;
   return std::nullopt;
 }
 
 // What `subject` is counted by, in buckets of `window`.
 void add_counts(once::Effects& effects, const View& view, std::string_view subject,
                 once::TallyWindow window) {
+  using enum once::TallyKind;
   const auto merge = [&](std::string_view what, once::TallyKind kind, once::TallyInput input) {
     effects.merge(tally_name(subject, what, window), {.shape = {.kind = kind, .window = window},
                                                       .input = std::move(input),
                                                       .at = view.time,
                                                       .ttl = kept(window)});
   };
-  merge("views", once::TallyKind::count, std::int64_t{1});
+  merge("views", count, std::int64_t{1});
   merge("slowest", max, view.ms);
   merge("visitors", distinct, std::vector<once::CountedItem>{{view.visitor}});
   if (subject == kSite) merge("pages", top, std::vector<once::CountedItem>{{view.page}});
@@ -69,6 +69,7 @@ std::string tally_name(std::string_view subject, std::string_view what, once::Ta
 }
 
 once::Effects effects_of(const View& view) {
+  using enum once::TallyWindow;
   once::Effects effects;
   for (const once::TallyWindow window : {minute, hour, day}) {
     add_counts(effects, view, kSite, window);
