@@ -15,7 +15,7 @@ using namespace std::chrono;
 class Dice {
  public:
   explicit Dice(std::uint32_t seed) : engine_(seed) {}
-  double roll() { return (engine_() + 0.5) / 4294967296.0; }  // In (0, 1).
+  double roll() { return (static_cast<double>(engine_()) + 0.5) / 4294967296.0; }  // In (0, 1).
   std::size_t below(std::size_t count) {
     return std::min(static_cast<std::size_t>(roll() * static_cast<double>(count)), count - 1);
   }
