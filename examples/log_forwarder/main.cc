@@ -32,6 +32,7 @@ constexpr std::string_view kHelp =
   --from N       read: begin at this index (1)
   --until N      read: end after this index
   --follow       read: wait for more at the end
+  --deliveries N the first form: how many (100)
   --seed N       the first form: what happens when (1)
 
 A forwarder that died is simply started again: what is stored already keeps its indexes.
@@ -89,12 +90,13 @@ int run_read(Arguments& arguments, const std::string& store) {
 }
 
 int run_story(Arguments& arguments, const std::optional<std::string>& store) {
+  const auto deliveries = static_cast<int>(arguments.number("--deliveries", 100, 1, 100'000));
   const auto seed = static_cast<std::uint64_t>(arguments.number("--seed", 1, 0, 1'000'000'000));
   arguments.end();
   const examples::TemporaryDirectory directory;
   once::Result<once::Once> once = once::open(store.value_or(directory.path().string()));
   if (!once) return fail(once.error());
-  const once::Result<bool> kept = log_forwarder::tell_story(*once, seed);
+  const once::Result<bool> kept = log_forwarder::tell_story(*once, deliveries, seed);
   if (!kept) return fail(kept.error());
   return *kept ? 0 : 1;
 }

@@ -17,7 +17,6 @@ namespace log_forwarder {
 namespace {
 
 constexpr int kForwarders = 4;
-constexpr int kDeliveries = 100;
 constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max() - 1;
 
 // A subscription that delivers at least once: what is not acknowledged comes again, and some of the
@@ -133,10 +132,10 @@ once::Result<Transcript> reconnect_at_every_index(once::Once& once, const std::s
 
 }  // namespace
 
-once::Result<bool> tell_story(once::Once& once, std::uint64_t seed) {
+once::Result<bool> tell_story(once::Once& once, int deliveries, std::uint64_t seed) {
   const std::string execution = "execution-" + std::to_string(once.now().time_since_epoch().count());
   std::mt19937_64 random(seed);
-  Subscription subscription(kDeliveries, random);
+  Subscription subscription(deliveries, random);
   Counts counts;
 
   std::atomic<bool> all_forwarded = false;
@@ -180,7 +179,7 @@ once::Result<bool> tell_story(once::Once& once, std::uint64_t seed) {
   std::printf("a follower, a late reader and one that reconnected at every index: %s\n",
               same ? ("the same " + std::to_string(late.text().size()) + " bytes").c_str()
                    : "NOT THE SAME");
-  return gapless && same && counts.errors == 0 && counts.appended == kDeliveries;
+  return gapless && same && counts.errors == 0 && counts.appended == deliveries;
 }
 
 }  // namespace log_forwarder
