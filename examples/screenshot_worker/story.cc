@@ -69,12 +69,15 @@ once::Result<std::vector<Begun>> die_at_work(once::Once& once, QueueHere& queue,
   return begun;
 }
 
-// It was only asleep, and goes on where it was. How many of its results were refused.
+// It was only asleep, and goes on where it was, with a page that looks different by now. How many of
+// its results were refused.
 once::Result<std::size_t> wake_up(once::Once& once, const std::vector<Begun>& begun,
                                   const std::filesystem::path& shots) {
   std::size_t refused = 0;
   for (const Begun& at : begun) {
-    const auto address = keep(shots, at.job, at.claimed.fence, picture_of(at.job));
+    Job outdated = at.job;
+    outdated.page += "?yesterday";
+    const auto address = keep(shots, at.job, at.claimed.fence, picture_of(outdated));
     if (!address) return std::unexpected(address.error());
     const auto settled = once.claims().complete(at.claim, at.claimed.ticket, *address);
     if (!settled) return std::unexpected(settled.error());
