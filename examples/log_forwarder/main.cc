@@ -1,7 +1,5 @@
 // Forwards the lines of a running job to a log that many write and many read: no index is missing,
 // none is used twice, and what is delivered again is not stored again.
-#include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <limits>
@@ -38,7 +36,7 @@ constexpr std::string_view kHelp =
 A forwarder that died is simply started again: what is stored already keeps its indexes.
 )";
 
-// Of a line that says what happened.
+// At once, for whoever reads along.
 void say(const std::string& line) { std::cout << line << '\n' << std::flush; }
 
 int fail(const once::Error& error) {

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <random>
-#include <set>
 #include <thread>
 
 #include "forwarding.h"
@@ -119,7 +118,7 @@ bool is_gapless(const std::vector<once::LogEntry>& entries, const std::vector<De
   return lines == entries.size();
 }
 
-// Reads each entry through a connection of its own, so to speak: all it knows is the index.
+// Begins anew at each entry; all it knows is the index.
 once::Result<Transcript> reconnect_at_every_index(once::Once& once, const std::string& execution) {
   Transcript seen;
   const auto add = [&](const once::LogEntry& entry) { seen.add(entry); };
