@@ -91,6 +91,14 @@ void Observer::answered(const Asked& asked, api::Response& response) {
   if (asked.is_answered) response.headers.add(std::string(kRequestId), asked.request_id);
 }
 
+void Observer::left(const Asked& asked, api::Response& response) {
+  journal_.line(Level::info, "left")
+      .text("method", asked.method)
+      .text("path", asked.path)
+      .text("request_id", asked.request_id);
+  response.headers.add(std::string(kRequestId), asked.request_id);
+}
+
 void Observer::refused(api::Response& response) {
   metrics_.refused(response.status);
   const std::string id = new_id();

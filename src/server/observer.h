@@ -33,7 +33,8 @@ class Observer {
   Asked asked(const api::Request& request);
   Asked asked(const api::Request& request, api::Subject subject);
   void answered(const Asked& asked, api::Response& response);
-  void refused(api::Response& response);  // What was no request.
+  void left(const Asked& asked, api::Response& response);  // It waits for no answer any more.
+  void refused(api::Response& response);                   // What was no request.
 
  private:
   std::string new_id();

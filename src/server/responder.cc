@@ -42,6 +42,13 @@ class Responder::Underway final : public Unanswered {
     return true;
   }
 
+  // Whoever asked has hung up, and so it was not done: nobody's failure.
+  bool leave(api::Response& response) {
+    if (answered_.exchange(true)) return false;
+    observer_.left(asked_, response);
+    return true;
+  }
+
   std::optional<api::Response> give_up() override {
     constexpr std::string_view kLate = "the store has not answered in time";
     api::Response response =
@@ -76,11 +83,14 @@ Reply Responder::respond(api::Request request, Home& home, Done later) {
   const Duration patience = answer.waits + work_;
   const Result<void> started = driver_.start<api::Response>(
       std::get<Plan<api::Response>>(std::move(answer)),
-      [this, appends, underway, later = std::move(later)](Result<api::Response> outcome) mutable {
+      [this, appends, underway, &home,
+       later = std::move(later)](Result<api::Response> outcome) mutable {
         if (appends && outcome && outcome->status < 300) hub_.hint_all();
         api::Response response =
             outcome ? std::move(*outcome) : api::Service::failed(outcome.error());
-        if (underway->answer(response)) later(std::move(response));
+        const bool left = !outcome && home.is_deserted();
+        const bool first = left ? underway->leave(response) : underway->answer(response);
+        if (first) later(std::move(response));
       },
       patience, &home);
   if (started) return Awaited{patience, underway};

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 
 #include "once/memory_store.h"
 #include "primitives/keys.h"
@@ -53,7 +55,12 @@ class ServerTest : public ::testing::Test {
   std::unique_ptr<MemoryStore> memory_ = open_memory();
   testing::GatedStore store_{*memory_};
   api::Service service_;
-  Journal journal_{{}};
+  std::promise<std::string> noted_;  // The first line of the log.
+  std::atomic<bool> is_noted_ = false;
+  Journal journal_{{.least = Level::info, .write = [this](std::string_view line) {
+                      if (!is_noted_.exchange(true)) noted_.set_value(std::string(line));
+                      return true;
+                    }}};
   Observer observer_{service_.metrics(), journal_};
   std::unique_ptr<FollowHub> hub_;
   std::unique_ptr<events::Door> door_;
@@ -117,6 +124,19 @@ TEST_F(ServerTest, EventsThatTheStoreDoesNotTakeInTimeAreAnsweredAsUnknown) {
   EXPECT_NE(late->body.find(R"("unknown")"), std::string::npos) << late->body;
   store_.open();
   EXPECT_EQ(peer.call("GET", "/healthz")->status, 200);
+}
+
+TEST_F(ServerTest, WhoHangsUpWhileItWaitsIsNoFailure) {
+  serve();
+  ASSERT_EQ(connect().call("POST", "/v1/claims/a", "{}")->status, 201);
+  RawHttp waits = connect();
+  waits.send("POST", "/v1/claims/a", R"({"wait":"60s"})");
+  waits.close();
+  const std::string line = noted_.get_future().get();
+  EXPECT_NE(line.find(" info left method=POST path=/v1/claims/a "), std::string::npos) << line;
+  const auto metrics = connect().call("GET", "/metrics")->body;
+  EXPECT_NE(metrics.find("primitive=\"claims\",outcome=\"executed\"} 1\n"), std::string::npos);
+  EXPECT_EQ(metrics.find("outcome=\"unavailable\"} 1\n"), std::string::npos);
 }
 
 TEST_F(ServerTest, OverloadIsRefusedWithRetryAfterAndRecovers) {
