@@ -1,14 +1,12 @@
-// On RabbitMQ and an embedded store behind a server.
+// On RabbitMQ and an embedded store behind a server; with ONCE_LONG on every store.
 #include "queues/rabbitmq/publisher.h"
-#include "testing/server_process.h"
-#include "testing/servers/needs.h"
 #include "testing/servers/rabbitmq.h"
 #include "testing/work/crash.h"
 
 namespace once::testing {
 namespace {
 
-class CrashOnRabbitMqAndAServer : public ::testing::TestWithParam<int> {
+class CrashOnRabbitMq : public ::testing::TestWithParam<CrashCase> {
  protected:
   static rabbitmq::Options broker(const std::string& queue) {
     return {.host = "127.0.0.1", .port = shared_rabbitmq().port(), .queue = queue};
@@ -23,27 +21,27 @@ class CrashOnRabbitMqAndAServer : public ::testing::TestWithParam<int> {
                            1, 0, 0, amqp_empty_table);
     return found != nullptr ? std::optional<std::size_t>(found->message_count) : std::nullopt;
   }
+
+  static void send(const std::string& queue, const std::vector<std::string>& bodies) {
+    rabbitmq::Publisher publisher(broker(queue));
+    for (const std::string& body : bodies) {
+      Message message;
+      message.body = body;
+      const Result<void> sent = publisher.publish(queue, message);
+      ASSERT_TRUE(sent.has_value()) << sent.error().message;
+    }
+  }
 };
 
-TEST_P(CrashOnRabbitMqAndAServer, EveryEffectHappensExactlyOnceAndNoneIsLostOrStuck) {
+TEST_P(CrashOnRabbitMq, EveryEffectHappensExactlyOnceAndNoneIsLostOrStuck) {
   ONCE_NEEDS_SERVER(RabbitMq);
-  const std::string name = "jobs-" + std::to_string(GetParam());
-  const TempDir dir;
-  const ServerProcess store((dir.path() / "store").string());
+  ONCE_NEEDS_STORE(std::get<0>(GetParam()));
+  static int count = 0;
+  const std::string name = "jobs-" + std::to_string(++count);
   RabbitMq& server = shared_rabbitmq();
   ASSERT_TRUE(rabbitmq::ensure_queue(broker(name), name).has_value());
-  rabbitmq::Publisher publisher(broker(name));
   CrashWorld world{.queue = server.address(name),
-                   .store = store.url(),
-                   .send =
-                       [&](const std::vector<std::string>& bodies) {
-                         for (const std::string& body : bodies) {
-                           Message message;
-                           message.body = body;
-                           const Result<void> sent = publisher.publish(name, message);
-                           ASSERT_TRUE(sent.has_value()) << sent.error().message;
-                         }
-                       },
+                   .send = [&](const auto& bodies) { send(name, bodies); },
                    .restart_broker =
                        [&] {
                          server.kill();
@@ -51,13 +49,13 @@ TEST_P(CrashOnRabbitMqAndAServer, EveryEffectHappensExactlyOnceAndNoneIsLostOrSt
                        },
                    .is_empty = [&] { return waiting(name) == 0U; },
                    .dead_letters = [&] { return waiting(name + "-dead").value_or(1); }};
-  const bool whole = GetParam() == 5;
-  const int messages = whole ? 1'000 : 100;
-  if (!whole) world.restart_broker = nullptr;
-  CrashTest(std::move(world), GetParam(), messages, 1).run();
+  CrashTest(std::move(world), GetParam()).run();
 }
 
-INSTANTIATE_TEST_SUITE_P(Workers, CrashOnRabbitMqAndAServer, ::testing::Values(1, 2, 5));
+INSTANTIATE_TEST_SUITE_P(StoresAndWorkers, CrashOnRabbitMq,
+                         ::testing::Combine(::testing::ValuesIn(stores_to_try("server")),
+                                            ::testing::Values(1, 2, 5)),
+                         name_of_case);
 
 }  // namespace
 }  // namespace once::testing
