@@ -74,7 +74,7 @@ class CrashTest {
   void start(std::size_t i) {
     fleet_[i] = std::make_unique<WorkerProcess>(
         world_.queue, store_.address(),
-        std::vector<std::string>{"--concurrency", "4", "--lease", "2s", "--retry-delay", "250ms",
+        std::vector<std::string>{"--concurrency", "4", "--lease", "1s", "--retry-delay", "250ms",
                                  "--max-attempts", "1000", "--ttl", "30d", "--owner",
                                  "w" + std::to_string(i), "--http", endpoint_.url() + "/handle"});
     ASSERT_NE(fleet_[i]->ready_line(), "");
