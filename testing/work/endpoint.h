@@ -1,5 +1,5 @@
-// An HTTP endpoint of this process that handles messages: its only effect is a tally of each
-// event's own, m-ID, in the answer.
+// An HTTP endpoint of this process that handles events. Their effects are in its answers: for each
+// one a tally of its own, m-ID; or, for a store that commits one write at a time, only its result.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,16 @@
 
 namespace once::testing {
 
-class TallyEndpoint final : public server::Handler {
+class Endpoint final : public server::Handler {
  public:
-  TallyEndpoint() {
+  enum class Gives { tallies, results };
+
+  explicit Endpoint(Gives gives) : gives_(gives) {
     const Result<std::string> url = server_.listen("127.0.0.1:0");
     if (!url) std::abort();
     url_ = *url;
   }
-  ~TallyEndpoint() override { server_.stop(); }
+  ~Endpoint() override { server_.stop(); }
 
   const std::string& url() const { return url_; }
 
@@ -60,13 +62,16 @@ class TallyEndpoint final : public server::Handler {
   }
 
  private:
-  static api::Response answer(const std::string& id) {
+  api::Response answer(const std::string& id) const {
     api::Response response;
     response.headers.add("Content-Type", "application/vnd.once.effects+json");
-    response.body = R"({"tallies":[{"key":"m-)" + id + R"(","kind":"sum","add":1}]})";
+    response.body = gives_ == Gives::results
+                        ? R"({"result":")" + id + "\"}"
+                        : R"({"tallies":[{"key":"m-)" + id + R"(","kind":"sum","add":1}]})";
     return response;
   }
 
+  const Gives gives_;
   std::mutex mutex_;
   std::condition_variable came_;
   int requests_ = 0;
