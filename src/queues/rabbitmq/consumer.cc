@@ -136,13 +136,14 @@ void Consumer::arrive(std::uint64_t delivery, Message message) {
 // Those of it that nobody has taken yet wait with the one that is about to be held.
 void Consumer::close_group(const std::string& group) {
   if (group.empty()) return;
-  const auto others = std::ranges::stable_partition(
-      arrived_, [&](const Message& message) { return message.group != group; });
-  for (Message& message : others) {
+  for (Message& message : std::exchange(arrived_, {})) {
+    if (message.group != group) {
+      arrived_.push_back(std::move(message));
+      continue;
+    }
     const std::uint64_t delivery = tag_of(message).value_or(Tag{}).delivery;
     held_.wait_with_its_group(delivery, std::move(message));
   }
-  arrived_.erase(others.begin(), others.end());
 }
 
 // The broker gives no more while too many are here. Not at once, or a message that nobody can
