@@ -1,1 +1,2 @@
+find_dependency(OpenSSL)
 find_dependency(rabbitmq-c)

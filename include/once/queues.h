@@ -9,6 +9,9 @@
 //                    be left out; the options are dead, as above, and group (the header whose value
 //                    names a message's group). Both queues are made, as quorum queues, if they are
 //                    not there
+//   amqps://...      the same over TLS (port 5671). The broker's certificate must be for the host
+//                    that is named, and is verified by those the system trusts, or by those in the
+//                    file that the option ca names
 #pragma once
 
 #include <memory>

@@ -114,6 +114,7 @@ and one that another worker is at comes back later.
   amqp://USER:PASSWORD@HOST:PORT/VHOST/NAME
                               a queue of RabbitMQ; all but host and name may be left out. ?dead=NAME
                               as above, &group=HEADER names the group within which order is kept
+  amqps://...                 the same over TLS; &ca=FILE for those who vouch for the broker
 
 COMMAND has the message's body as its standard input and ONCE_KEY, ONCE_FENCE, ONCE_ATTEMPT and
 ONCE_MESSAGE_ID in its environment. Exit code 0 completes the message. Any other frees it, and it

@@ -59,18 +59,19 @@ Opened open_queue(std::string_view text) {
   }
 #endif
 #ifdef ONCE_HAS_RABBITMQ
-  if (address.scheme == "amqp") {
+  if (address.scheme == "amqp" || address.scheme == "amqps") {
     Result<rabbitmq::Options> options = rabbitmq::options_of(address);
     if (!options) return std::unexpected(std::move(options.error()));
     return rabbitmq::open(std::move(*options));
   }
 #else
-  if (address.scheme == "amqp") {
+  if (address.scheme == "amqp" || address.scheme == "amqps") {
     return failure(ErrorCode::unsupported, "this build has no queues on RabbitMQ");
   }
 #endif
-  return failure(ErrorCode::invalid,
-                 "a queue's address is sqs://QUEUE?region=REGION or amqp://HOST/QUEUE");
+  return failure(
+      ErrorCode::invalid,
+      "a queue's address is sqs://QUEUE?region=REGION, amqp://HOST/QUEUE or amqps://HOST/QUEUE");
 }
 
 }  // namespace once

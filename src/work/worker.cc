@@ -87,6 +87,19 @@ class Worker::Loop {
     Time since;
   };
 
+  // One of a group went back a moment ago. Those that were on their way here at that time must not
+  // overtake it; it comes itself after a longer while.
+  struct CameBack {
+    Time when;
+    Duration back;
+  };
+  static constexpr Duration kOnTheWay = std::chrono::milliseconds(50);
+
+  void forget_those_long_back() ONCE_REQUIRES(mutex_) {
+    const Time now = clock_.now();
+    std::erase_if(came_back_, [&](const auto& one) { return now - one.second.when > kOnTheWay; });
+  }
+
   Result<void> receive_all() {
     Pause pause;
     while (const std::size_t room = wait_for_room()) {
@@ -126,12 +139,17 @@ class Worker::Loop {
   void take(std::vector<Message> messages) {
     const Time now = clock_.now();
     std::vector<Taken> late;
+    std::vector<std::pair<Taken, Duration>> behind;
     {
       const Lock lock(mutex_);
+      forget_those_long_back();
       for (Message& message : messages) {
         Taken taken{std::move(message), now};
+        const auto came_back = came_back_.find(taken.message.group);
         if (stopping_) {
           late.push_back(std::move(taken));
+        } else if (came_back != came_back_.end()) {
+          behind.emplace_back(std::move(taken), came_back->second.back);
         } else {
           ++taken_;
           stand_in_line(std::move(taken));
@@ -140,6 +158,7 @@ class Worker::Loop {
     }
     signal_.notify_all();
     return_all(late, {.cause = "stopping", .reason = "the worker ends"});
+    for (auto& [taken, back] : behind) return_behind({std::move(taken)}, back);
   }
 
   void stand_in_line(Taken taken) ONCE_REQUIRES(mutex_) {
@@ -179,9 +198,7 @@ class Worker::Loop {
       const work::Ended ended = handling_.handle(message);
       const std::vector<Taken> behind = leave(message.group, ended);
       tell(*taken, ended);
-      return_all(
-          behind,
-          {.cause = "group", .reason = "one before it in its group came back", .back = ended.back});
+      return_behind(behind, ended.back);
       signal_.notify_all();
     }
   }
@@ -201,6 +218,8 @@ class Worker::Loop {
     --taken_;
     pause_if_down(ended);
     std::vector<Taken> behind;
+    forget_those_long_back();
+    if (!group.empty() && ended.comes_back()) came_back_[group] = {clock_.now(), ended.back};
     const auto line = group.empty() ? lines_.end() : lines_.find(group);
     if (line == lines_.end()) return behind;
     if (ended.comes_back()) {
@@ -224,6 +243,11 @@ class Worker::Loop {
     } else if (clock_.now() >= paused_until_) {
       paused_until_ = later(clock_.now(), store_pause_.longer());
     }
+  }
+
+  void return_behind(const std::vector<Taken>& messages, Duration back) {
+    return_all(messages,
+               {.cause = "group", .reason = "one before it in its group came back", .back = back});
   }
 
   void return_all(const std::vector<Taken>& messages, work::Ended how) {
@@ -257,6 +281,7 @@ class Worker::Loop {
   mutable Mutex mutex_;
   std::deque<Taken> ready_ ONCE_GUARDED_BY(mutex_);
   std::map<std::string, std::deque<Taken>> lines_ ONCE_GUARDED_BY(mutex_);
+  std::map<std::string, CameBack> came_back_ ONCE_GUARDED_BY(mutex_);
   std::size_t taken_ ONCE_GUARDED_BY(mutex_) = 0;  // Ready, in line or being handled.
   Time paused_until_ ONCE_GUARDED_BY(mutex_);
   Pause store_pause_ ONCE_GUARDED_BY(mutex_);

@@ -326,6 +326,26 @@ TEST_F(WorkerTest, ThoseBehindAFailureInTheirGroupWaitForIt) {
   EXPECT_EQ(order, "abc");
 }
 
+TEST_F(WorkerTest, OneThatWasOnItsWayDoesNotOvertakeAFailureOfItsGroup) {
+  std::mutex mutex;
+  std::string order;
+  queue_.send("a", "a", "g");
+  start([&](Task& task) -> Result<Effects> {
+    if (task.message.body == "a" && task.attempt.number() == 1) {
+      return task.attempt.retry_later("no luck");
+    }
+    const std::lock_guard lock(mutex);
+    order += task.message.body;
+    return Effects();
+  });
+  EXPECT_EQ(reports(1)[0].what, Delivered::failed);
+  queue_.send("b", "b", "g");
+  EXPECT_EQ(reports(2)[1].what, Delivered::returned);
+  clock_.advance(1s);
+  reports(4);
+  EXPECT_EQ(order, "ab");
+}
+
 TEST_F(WorkerTest, StoppingFinishesWhatIsUnderWayAndTakesNoMore) {
   std::latch begun(1);
   std::latch done(1);

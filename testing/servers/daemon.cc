@@ -1,13 +1,17 @@
 #include "testing/servers/daemon.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -20,19 +24,21 @@
 namespace once::testing {
 namespace {
 
-class Socket {
+class Descriptor {
  public:
-  Socket() : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit Descriptor(int descriptor) : descriptor_(descriptor) {
     if (descriptor_ < 0) std::abort();
   }
-  ~Socket() { ::close(descriptor_); }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
+  ~Descriptor() { ::close(descriptor_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return descriptor_; }
 
  private:
   const int descriptor_;
 };
+
+int new_socket() { return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); }
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -55,7 +61,7 @@ std::string variable(const char* name) {
 }  // namespace
 
 std::uint16_t free_port() {
-  const Socket socket;
+  const Descriptor socket(new_socket());
   sockaddr_in address = loopback(0);
   socklen_t length = sizeof(address);
   auto* const name = reinterpret_cast<sockaddr*>(&address);
@@ -66,7 +72,7 @@ std::uint16_t free_port() {
 }
 
 bool answers_http(std::uint16_t port) {
-  const Socket socket;
+  const Descriptor socket(new_socket());
   const timeval patience{.tv_sec = 2, .tv_usec = 0};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   const sockaddr_in address = loopback(port);
@@ -106,6 +112,7 @@ Daemon::Daemon(const std::string& program, const std::vector<std::string>& argum
   argv.push_back(nullptr);
   const int log =
       ::open((directory_ / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  began_ = log < 0 ? 0 : static_cast<std::size_t>(::lseek(log, 0, SEEK_END));
   const pid_t parent = ::getpid();
   pid_ = log < 0 ? -1 : ::fork();
   if (pid_ == 0) become(argv.data(), directory_.c_str(), log, parent);
@@ -123,6 +130,24 @@ void Daemon::kill() {
   ::kill(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
   pid_ = 0;
+}
+
+bool Daemon::says(const std::string& text) {
+  if (!alive()) return false;
+  const Descriptor end(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  const Descriptor growth(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (::inotify_add_watch(growth.get(), (directory_ / "log").c_str(), IN_MODIFY) < 0) std::abort();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  while (log().find(text, began_) == std::string::npos) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (!alive() || left.count() <= 0) return false;
+    std::array<pollfd, 2> watched = {pollfd{end.get(), POLLIN, 0}, {growth.get(), POLLIN, 0}};
+    (void)::poll(watched.data(), watched.size(), static_cast<int>(left.count()));
+    std::array<char, 4096> told{};
+    while (::read(growth.get(), told.data(), told.size()) > 0) continue;
+  }
+  return alive();
 }
 
 std::string Daemon::log() const {

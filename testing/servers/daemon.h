@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -37,11 +38,15 @@ class Daemon {
   bool alive();
   void kill();  // -9, and waits for its end.
 
+  // Waits until it prints that; false if it ends without, or does not within two minutes.
+  bool says(const std::string& text);
+
   // What it printed, for a message about it.
   std::string log() const;
 
  private:
   const std::filesystem::path directory_;
+  std::size_t began_ = 0;  // Where its part of the log begins.
   pid_t pid_ = 0;
 };
 

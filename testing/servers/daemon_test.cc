@@ -66,5 +66,16 @@ TEST(Daemon, SaysWhatItPrinted) {
   EXPECT_EQ(daemon.log(), "out\nerr\n" + directory.path().string() + "\n");
 }
 
+TEST(Daemon, IsWaitedForUntilItSaysSomething) {
+  const TempDir directory;
+  {
+    Daemon first("sh", {"-c", "echo read; echo y; exec sleep 1000"}, directory.path());
+    EXPECT_TRUE(first.says("y\n"));
+  }
+  Daemon second("sh", {"-c", "echo not yet"}, directory.path());
+  EXPECT_FALSE(second.says("read")) << "the other one said that";
+  EXPECT_FALSE(second.alive());
+}
+
 }  // namespace
 }  // namespace once::testing

@@ -5,17 +5,15 @@
 // conflicts or unprocessed keys.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "testing/servers/daemon.h"
-#include "testing/temp_dir.h"
+#include "testing/servers/port_server.h"
 
 namespace once::testing {
 
-class DynamoDbLocal {
+class DynamoDbLocal final : public PortServer {
  public:
   enum class Data {
     in_memory,
@@ -25,24 +23,15 @@ class DynamoDbLocal {
   // Why there is none to start on this machine; nothing if there is one.
   static std::optional<std::string> missing();
 
-  // Starts one on a free loopback port, in a private directory; back when it answers. Ends the
-  // process with what the server said if it does not within a minute.
-  explicit DynamoDbLocal(Data data = Data::in_memory);
-
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
-  std::uint16_t port() const { return port_; }
-  pid_t pid() const { return daemon_->pid(); }
-
-  void kill() { daemon_->kill(); }
-  void start();  // Again after kill(), on the same port.
+  explicit DynamoDbLocal(Data data = Data::in_memory) : PortServer("DynamoDB Local"), data_(data) {
+    begin();
+  }
 
  private:
-  bool launch();  // Whether it answers; false if it ended instead.
+  std::unique_ptr<Daemon> launch() override;
+  bool comes_up(Daemon& daemon) override;
 
   const Data data_;
-  const TempDir directory_;
-  std::uint16_t port_ = 0;
-  std::unique_ptr<Daemon> daemon_;
 };
 
 }  // namespace once::testing

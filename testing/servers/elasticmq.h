@@ -3,38 +3,24 @@
 // messages nor groups.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
-#include "testing/servers/daemon.h"
-#include "testing/temp_dir.h"
+#include "testing/servers/port_server.h"
 
 namespace once::testing {
 
-class ElasticMq {
+class ElasticMq final : public PortServer {
  public:
   // Why there is none to start on this machine; nothing if there is one.
   static std::optional<std::string> missing();
 
-  // Starts one on a free loopback port; back when it answers. Ends the process with what the server
-  // said if it does not within a minute.
-  ElasticMq();
-
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
-  std::uint16_t port() const { return port_; }
-
-  void kill() { daemon_->kill(); }
-  void start();  // Again after kill(), on the same port and empty.
+  ElasticMq() : PortServer("ElasticMQ") { begin(); }
 
  private:
-  bool launch();
-
-  const TempDir directory_;
-  std::uint16_t port_ = 0;
-  std::unique_ptr<Daemon> daemon_;
+  std::unique_ptr<Daemon> launch() override;
+  bool comes_up(Daemon& daemon) override;
 };
 
 }  // namespace once::testing

@@ -1,18 +1,8 @@
 #include "testing/servers/rabbitmq.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <array>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <string_view>
-#include <thread>
+#include <utility>
 #include <vector>
 
 namespace once::testing {
@@ -20,25 +10,6 @@ namespace {
 
 // The program itself, not the wrapper of that name that changes to another user.
 constexpr const char* kServer = "/usr/lib/rabbitmq/bin/rabbitmq-server";
-
-// A broker that is up answers a greeting that is none with the one it wants.
-bool answers_amqp(std::uint16_t port) {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const timeval patience{.tv_sec = 2, .tv_usec = 0};
-  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  std::array<char, 4> answer{};
-  const bool good =
-      ::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0 &&
-      ::send(socket, "NOTAMQP!", 8, MSG_NOSIGNAL) == 8 &&
-      ::recv(socket, answer.data(), answer.size(), MSG_WAITALL) == 4 &&
-      std::string_view(answer.data(), 4) == "AMQP";
-  ::close(socket);
-  return good;
-}
 
 }  // namespace
 
@@ -49,48 +20,48 @@ std::optional<std::string> RabbitMq::missing() {
   return std::nullopt;
 }
 
-RabbitMq::RabbitMq() {
-  const std::filesystem::path& dir = directory_.path();
-  for (const char* sub : {"mnesia", "logs", "home"}) std::filesystem::create_directory(dir / sub);
-  std::ofstream(dir / "enabled_plugins") << "[].\n";
-  std::ofstream(dir / "home/.erlang.cookie") << "only-for-this-test\n";
-  std::filesystem::permissions(dir / "home/.erlang.cookie", std::filesystem::perms::owner_read);
-  // Somebody may take a port before the server does.
-  for (int tries = 0; tries < 3; ++tries) {
-    port_ = free_port();
+RabbitMq::RabbitMq(std::optional<std::filesystem::path> certificate)
+    : PortServer("RabbitMQ"), certificate_(std::move(certificate)) {
+  for (const char* sub : {"mnesia", "logs", "home"}) {
+    std::filesystem::create_directory(directory() / sub);
+  }
+  std::ofstream(directory() / "enabled_plugins") << "[].\n";
+  const std::filesystem::path cookie = directory() / "home/.erlang.cookie";
+  std::ofstream(cookie) << "only-for-this-test\n";
+  std::filesystem::permissions(cookie, std::filesystem::perms::owner_read);
+  begin();
+}
+
+std::unique_ptr<Daemon> RabbitMq::launch() {
+  if (!names_ || !names_->alive()) {
     names_port_ = free_port();
-    peer_port_ = free_port();
     names_ = std::make_unique<Daemon>(
         "epmd",
         std::vector<std::string>{"-port", std::to_string(names_port_), "-address", "127.0.0.1"},
         names_directory_.path());
-    if (launch()) return;
   }
-  std::fprintf(stderr, "RabbitMQ does not start:\n%s\n", broker_->log().c_str());
-  std::abort();
-}
-
-void RabbitMq::start() {
-  if (launch()) return;
-  std::fprintf(stderr, "RabbitMQ does not start again:\n%s\n", broker_->log().c_str());
-  std::abort();
-}
-
-bool RabbitMq::launch() {
-  const std::string dir = directory_.path().string();
-  const std::string port = std::to_string(port_);
-  std::ofstream(dir + "/rabbitmq.conf")
-      << "listeners.tcp.1 = 127.0.0.1:" << port << "\nloopback_users.guest = true\n"
-      << "log.console = true\nlog.console.level = error\n"
-      << "vm_memory_high_watermark.absolute = 1GB\ndisk_free_limit.absolute = 50MB\n";
-  broker_ = std::make_unique<Daemon>(
+  const std::string dir = directory().string();
+  const std::string port = std::to_string(this->port());
+  std::ofstream settings(dir + "/rabbitmq.conf");
+  settings << "listeners.tcp.1 = 127.0.0.1:" << port << "\nloopback_users.guest = true\n"
+           << "log.console = true\nlog.console.level = info\n"
+           << "vm_memory_high_watermark.absolute = 1GB\ndisk_free_limit.absolute = 50MB\n";
+  if (certificate_) {
+    tls_port_ = free_port();
+    settings << "listeners.ssl.1 = 127.0.0.1:" << tls_port_
+             << "\nlisteners.ssl.2 = 127.0.0.2:" << tls_port_
+             << "\nssl_options.certfile = " << (*certificate_ / "certificate.pem").string()
+             << "\nssl_options.keyfile = " << (*certificate_ / "key.pem").string() << "\n";
+  }
+  settings.close();
+  return std::make_unique<Daemon>(
       "env",
       std::vector<std::string>{
           "HOME=" + dir + "/home",
           "RABBITMQ_ALLOW_INPUT=1",  // Then the script becomes the broker, and does not wait for
                                      // it.
           "RABBITMQ_NODENAME=t" + port + "@localhost", "RABBITMQ_NODE_IP_ADDRESS=127.0.0.1",
-          "RABBITMQ_NODE_PORT=" + port, "RABBITMQ_DIST_PORT=" + std::to_string(peer_port_),
+          "RABBITMQ_NODE_PORT=" + port, "RABBITMQ_DIST_PORT=" + std::to_string(free_port()),
           "RABBITMQ_MNESIA_BASE=" + dir + "/mnesia", "RABBITMQ_LOG_BASE=" + dir + "/logs",
           "RABBITMQ_CONFIG_FILE=" + dir + "/rabbitmq.conf",
           "RABBITMQ_ENABLED_PLUGINS_FILE=" + dir + "/enabled_plugins",
@@ -99,14 +70,9 @@ bool RabbitMq::launch() {
           "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=-noinput +S 2:2 "
           "-kernel inet_dist_use_interface {127,0,0,1}",
           kServer},
-      directory_.path());
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-  while (broker_->alive() && std::chrono::steady_clock::now() < deadline) {
-    if (answers_amqp(port_)) return broker_->alive();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  broker_->kill();
-  return false;
+      directory());
 }
+
+bool RabbitMq::comes_up(Daemon& daemon) { return daemon.says("Server startup complete"); }
 
 }  // namespace once::testing

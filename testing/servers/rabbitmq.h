@@ -3,42 +3,38 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "testing/servers/daemon.h"
-#include "testing/temp_dir.h"
+#include "testing/servers/port_server.h"
 
 namespace once::testing {
 
-class RabbitMq {
+class RabbitMq final : public PortServer {
  public:
   // Why there is none to start on this machine; nothing if there is one.
   static std::optional<std::string> missing();
 
-  // Back when it answers. Ends the process with what the server said if it does not within two
-  // minutes.
-  RabbitMq();
+  // With a directory of a certificate.pem and a key.pem it speaks TLS, too, on 127.0.0.1 and
+  // 127.0.0.2.
+  explicit RabbitMq(std::optional<std::filesystem::path> certificate = std::nullopt);
 
-  std::uint16_t port() const { return port_; }
   std::string address(const std::string& queue) const {
-    return "amqp://127.0.0.1:" + std::to_string(port_) + "/" + queue;
+    return "amqp://127.0.0.1:" + std::to_string(port()) + "/" + queue;
   }
-
-  void kill() { broker_->kill(); }  // -9.
-  void start();                     // Again after kill(), on the same port and data.
+  std::uint16_t tls_port() const { return tls_port_; }
 
  private:
-  bool launch();
+  std::unique_ptr<Daemon> launch() override;
+  bool comes_up(Daemon& daemon) override;
 
-  const TempDir directory_;
+  const std::optional<std::filesystem::path> certificate_;
   const TempDir names_directory_;
-  std::uint16_t port_ = 0;
+  std::uint16_t tls_port_ = 0;
   std::uint16_t names_port_ = 0;
-  std::uint16_t peer_port_ = 0;
   std::unique_ptr<Daemon> names_;  // Where nodes are found by name; it would outlive the node.
-  std::unique_ptr<Daemon> broker_;
 };
 
 // Started when it is first asked for. Its process ends with the thread that asked.

@@ -4,42 +4,59 @@
 #pragma once
 
 #include <algorithm>
-#include <filesystem>
+#include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
-#include "testing/temp_dir.h"
+#include "testing/servers/needs.h"
+#include "testing/work/endpoint.h"
+#include "testing/work/stores.h"
 #include "testing/work/worker_process.h"
 
 namespace once::testing {
 
 struct CrashWorld {
-  std::string queue;  // Addresses.
-  std::string store;
+  std::string queue;  // Its address.
   std::function<void(const std::vector<std::string>& bodies)> send;
   std::function<void()> restart_broker;  // As real ones do; what it forgot is sent again.
   std::function<bool()> is_empty;        // Nothing is left in the queue.
-  std::function<std::size_t()> dead_letters = [] { return 0; };
+  std::function<std::size_t()> dead_letters;
 };
+
+// A store and the number of workers.
+using CrashCase = std::tuple<std::string, int>;
+
+inline std::string name_of_case(const ::testing::TestParamInfo<CrashCase>& info) {
+  return std::get<0>(info.param) + "_" + std::to_string(std::get<1>(info.param));
+}
 
 class CrashTest {
  public:
-  CrashTest(CrashWorld world, int workers, int messages, unsigned seed)
+  CrashTest(CrashWorld world, const CrashCase& with)
       : world_(std::move(world)),
-        messages_(messages),
-        random_(seed),
-        once_(open(world_.store).value()),
-        fleet_(static_cast<std::size_t>(workers)) {}
+        messages_(is_long() ? 10'000 : 1'000),
+        patience_(std::chrono::seconds(120) * (messages_ / 1'000)),
+        store_(std::get<0>(with)),
+        gives_(std::get<0>(with) == "s3" ? Endpoint::Gives::results : Endpoint::Gives::tallies),
+        once_(open(store_.address()).value()),
+        endpoint_(gives_),
+        fleet_(static_cast<std::size_t>(std::get<1>(with))) {
+    for (int i = 0; i < messages_; ++i) waiting_.push_back("m-" + std::to_string(i));
+  }
 
   void run() {
     world_.send(bodies());
+    endpoint_.hold();  // Or the first worker would be done before the last has begun.
     for (std::size_t i = 0; i < fleet_.size(); ++i) start(i);
+    endpoint_.release();
     disturb();
-    ASSERT_TRUE(eventually([&] { return handled() == messages_; }, std::chrono::seconds(120)))
-        << "lost or stuck: " << messages_ - handled();
+    ASSERT_TRUE(eventually([&] { return all_handled(); }, patience_))
+        << "lost or stuck: " << waiting_.size();
     drain();
     check_effects();
   }
@@ -56,30 +73,27 @@ class CrashTest {
     return all;
   }
 
-  // Its key ends in the source and the id of the event. The file is only for those who want to know
-  // how far they are: it may have more lines than there are messages.
   void start(std::size_t i) {
-    const std::string script = "echo >> " + progress_ +
-                               R"(; id=${ONCE_KEY##*/test}; )"
-                               R"(echo '{"tallies":[{"key":"m-'$id'","kind":"sum","add":1}]}' >&3)";
     fleet_[i] = std::make_unique<WorkerProcess>(
-        world_.queue, world_.store,
-        std::vector<std::string>{"--concurrency", "4", "--lease", "2s", "--retry-delay", "250ms",
-                                 "--max-attempts", "1000", "--owner", "w" + std::to_string(i), "--",
-                                 "sh", "-c", script});
+        world_.queue, store_.address(),
+        std::vector<std::string>{"--concurrency", "4", "--lease", "1s", "--retry-delay", "250ms",
+                                 "--max-attempts", "1000", "--ttl", "30d", "--owner",
+                                 "w" + std::to_string(i), "--http", endpoint_.url() + "/handle"});
     ASSERT_NE(fleet_[i]->ready_line(), "");
   }
 
-  // One of them dies whenever some more messages have been handled; half way the broker does.
+  // One of them dies whenever some more messages have been handled, in the middle of whatever it is
+  // at; half way the broker does.
   void disturb() {
-    const int kills = fleet_.size() < 5 ? 2 : 8;
+    const int kills = messages_ / (fleet_.size() < 5 ? 250 : 125);
     for (int kill = 1; kill <= kills; ++kill) {
-      const int when = messages_ * kill / (kills + 2);
-      ASSERT_TRUE(eventually([&] { return begun() >= when; }, std::chrono::seconds(120)));
-      if (kill == kills / 2 && world_.restart_broker) world_.restart_broker();
+      ASSERT_TRUE(endpoint_.await(messages_ * kill / (kills + 2), patience_));
+      if (kill == kills / 2) world_.restart_broker();
       const std::size_t victim = random_() % fleet_.size();
       fleet_[victim]->kill();
+      endpoint_.hold();  // That it may have its share.
       start(victim);
+      endpoint_.release();
     }
   }
 
@@ -87,7 +101,7 @@ class CrashTest {
   void drain() {
     constexpr int kMostRounds = 10;
     for (int round = 0; round < kMostRounds; ++round) {
-      ASSERT_TRUE(eventually(world_.is_empty)) << "stuck in the queue";
+      ASSERT_TRUE(eventually(world_.is_empty, patience_)) << "stuck in the queue";
       for (auto& worker : fleet_) worker->ask_to_stop();
       for (auto& worker : fleet_) EXPECT_EQ(worker->wait(), 0);
       if (world_.is_empty()) return;
@@ -96,61 +110,80 @@ class CrashTest {
     FAIL() << "messages come back without end";
   }
 
-  int begun() const {
-    std::error_code none;
-    const auto size = std::filesystem::file_size(progress_, none);
-    return none ? 0 : static_cast<int>(size);
+  // How often the effect of each of these happened.
+  std::map<std::string, std::int64_t> times(const std::vector<std::string>& names) {
+    return gives_ == Endpoint::Gives::tallies ? tallied(names) : results();
   }
 
-  std::map<std::string, int> by_workers() {
-    std::map<std::string, int> count;
-    std::string cursor;
-    do {
-      const auto page = once_.claims().list(ClaimState::Kind::done, cursor).value();
-      for (const auto& claim : page.claims) ++count[claim.state.owner];
-      cursor = page.cursor;
-    } while (!cursor.empty());
-    return count;
+  // A claim keeps one result.
+  std::map<std::string, std::int64_t> results() {
+    std::map<std::string, std::int64_t> times;
+    for (const auto& claim : done()) {
+      const std::string& result = claim.state.result;  // A number in quotes.
+      ++times["m-" + result.substr(1, result.size() - 2)];
+    }
+    return times;
   }
 
-  // How often the effect of each message happened.
-  std::map<std::int64_t, int> times() {
-    std::map<std::int64_t, int> times;
-    constexpr int kAtOnce = 100;
-    for (int from = 0; from < messages_; from += kAtOnce) {
-      std::vector<std::string> names;
-      for (int i = from; i < std::min(from + kAtOnce, messages_); ++i) {
-        names.push_back("m-" + std::to_string(i));
-      }
-      const auto readings = once_.tallies().read_all(names);
-      if (!readings) return {};
-      for (const auto& reading : *readings) {
-        ++times[reading ? std::get<std::int64_t>(reading->value) : 0];
+  std::map<std::string, std::int64_t> tallied(const std::vector<std::string>& names) {
+    std::map<std::string, std::int64_t> times;
+    constexpr std::size_t kAtOnce = 100;
+    for (std::size_t from = 0; from < names.size(); from += kAtOnce) {
+      const std::vector<std::string> some(
+          names.begin() + static_cast<std::ptrdiff_t>(from),
+          names.begin() + static_cast<std::ptrdiff_t>(std::min(from + kAtOnce, names.size())));
+      const auto readings = once_.tallies().read_all(some);
+      if (!readings) continue;  // Then it is asked again.
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        const auto& reading = (*readings)[i];
+        times[some[i]] = reading ? std::get<std::int64_t>(reading->value) : 0;
       }
     }
     return times;
   }
-  std::int64_t handled() {
-    const auto all = times();
-    const auto none = all.find(0);
-    return all.empty() ? 0 : messages_ - (none == all.end() ? 0 : none->second);
+
+  bool all_handled() {
+    const auto known = times(waiting_);
+    std::erase_if(waiting_, [&](const std::string& name) {
+      const auto found = known.find(name);
+      return found != known.end() && found->second > 0;
+    });
+    return waiting_.empty();
+  }
+
+  std::vector<claims::ListedClaim> done() {
+    std::vector<claims::ListedClaim> all;
+    std::string cursor;
+    do {
+      const auto page = once_.claims().list(ClaimState::Kind::done, cursor).value();
+      all.insert(all.end(), page.claims.begin(), page.claims.end());
+      cursor = page.cursor;
+    } while (!cursor.empty());
+    return all;
   }
 
   void check_effects() {
-    EXPECT_EQ(times(), (std::map<std::int64_t, int>{{1, messages_}}));
+    std::vector<std::string> all;
+    for (int i = 0; i < messages_; ++i) all.push_back("m-" + std::to_string(i));
+    std::map<std::int64_t, int> how_often;
+    for (const auto& [name, count] : times(all)) ++how_often[count];
+    EXPECT_EQ(how_often, (std::map<std::int64_t, int>{{1, messages_}}));
     EXPECT_EQ(world_.dead_letters(), 0U);
-    std::map<std::string, int> shares = by_workers();
+    std::map<std::string, int> shares;
+    for (const auto& claim : done()) ++shares[claim.state.owner];
     EXPECT_EQ(shares.size(), fleet_.size());
-    if (fleet_.size() < 5) return;
     for (const auto& [worker, share] : shares) EXPECT_GE(share, messages_ / 10) << worker;
   }
 
   const CrashWorld world_;
   const int messages_;
-  const TempDir directory_;
-  const std::string progress_ = (directory_.path() / "begun").string();
-  std::mt19937 random_;
+  const std::chrono::seconds patience_;
+  const StoreAtAddress store_;
+  const Endpoint::Gives gives_;
+  std::mt19937 random_{1};
   Once once_;
+  std::vector<std::string> waiting_;  // Those that are not known to be handled.
+  Endpoint endpoint_;
   std::vector<std::unique_ptr<WorkerProcess>> fleet_;
 };
 

@@ -1,63 +1,38 @@
-// On RabbitMQ and an embedded store behind a server.
-#include "queues/rabbitmq/publisher.h"
-#include "testing/server_process.h"
-#include "testing/servers/needs.h"
-#include "testing/servers/rabbitmq.h"
+// On RabbitMQ and an embedded store behind a server; with ONCE_LONG on every store.
+#include "testing/servers/rabbitmq_queues.h"
 #include "testing/work/crash.h"
 
 namespace once::testing {
 namespace {
 
-class CrashOnRabbitMqAndAServer : public ::testing::TestWithParam<int> {
- protected:
-  static rabbitmq::Options broker(const std::string& queue) {
-    return {.host = "127.0.0.1", .port = shared_rabbitmq().port(), .queue = queue};
-  }
+class CrashOnRabbitMq : public ::testing::TestWithParam<CrashCase> {};
 
-  // Of those that nobody has: who is at one has it unacknowledged until it ends.
-  static std::optional<std::size_t> waiting(const std::string& queue) {
-    const auto connection = rabbitmq::Connection::open(broker(queue));
-    if (!connection) return std::nullopt;
-    const auto* const found =
-        amqp_queue_declare((*connection)->state(), rabbitmq::kChannel, rabbitmq::bytes_of(queue), 1,
-                           1, 0, 0, amqp_empty_table);
-    return found != nullptr ? std::optional<std::size_t>(found->message_count) : std::nullopt;
-  }
-};
-
-TEST_P(CrashOnRabbitMqAndAServer, EveryEffectHappensExactlyOnceAndNoneIsLostOrStuck) {
+TEST_P(CrashOnRabbitMq, EveryEffectHappensExactlyOnceAndNoneIsLostOrStuck) {
   ONCE_NEEDS_SERVER(RabbitMq);
-  const std::string name = "jobs-" + std::to_string(GetParam());
-  const TempDir dir;
-  const ServerProcess store((dir.path() / "store").string());
-  RabbitMq& server = shared_rabbitmq();
-  ASSERT_TRUE(rabbitmq::ensure_queue(broker(name), name).has_value());
-  rabbitmq::Publisher publisher(broker(name));
-  CrashWorld world{.queue = server.address(name),
-                   .store = store.url(),
+  ONCE_NEEDS_STORE(std::get<0>(GetParam()));
+  const RabbitMqQueue queue;
+  CrashWorld world{.queue = queue.address(),
                    .send =
                        [&](const std::vector<std::string>& bodies) {
-                         for (const std::string& body : bodies) {
-                           Message message;
-                           message.body = body;
-                           const Result<void> sent = publisher.publish(name, message);
-                           ASSERT_TRUE(sent.has_value()) << sent.error().message;
-                         }
+                         std::vector<Message> messages(bodies.size());
+                         for (std::size_t i = 0; i < bodies.size(); ++i)
+                           messages[i].body = bodies[i];
+                         queue.send_all(messages);
                        },
                    .restart_broker =
-                       [&] {
-                         server.kill();
-                         server.start();
+                       [] {
+                         shared_rabbitmq().kill();
+                         shared_rabbitmq().start();
                        },
-                   .is_empty = [&] { return waiting(name) == 0U; },
-                   .dead_letters = [&] { return waiting(name + "-dead").value_or(1); }};
-  const bool whole = GetParam() == 5;
-  const int messages = whole ? 1'000 : 100;
-  if (!whole) world.restart_broker = nullptr;
-  CrashTest(std::move(world), GetParam(), messages, 1).run();
+                   .is_empty = [&] { return queue.waiting() == 0U; },
+                   .dead_letters = [&] { return queue.dead_letters().value_or(1); }};
+  CrashTest(std::move(world), GetParam()).run();
 }
 
-INSTANTIATE_TEST_SUITE_P(Workers, CrashOnRabbitMqAndAServer, ::testing::Values(1, 2, 5));
+INSTANTIATE_TEST_SUITE_P(StoresAndWorkers, CrashOnRabbitMq,
+                         ::testing::Combine(::testing::ValuesIn(stores_to_try("server")),
+                                            ::testing::Values(1, 2, 5)),
+                         name_of_case);
 
 }  // namespace
 }  // namespace once::testing

@@ -1,25 +1,22 @@
-// On ElasticMQ and DynamoDB Local.
-#include "testing/servers/dynamodb_tables.h"
-#include "testing/servers/needs.h"
+// On ElasticMQ and DynamoDB Local; with ONCE_LONG on every store.
 #include "testing/servers/sqs_queues.h"
 #include "testing/work/crash.h"
 
 namespace once::testing {
 namespace {
 
-class CrashOnSqsAndDynamoDb : public ::testing::TestWithParam<int> {};
+class CrashOnSqs : public ::testing::TestWithParam<CrashCase> {};
 
-TEST_P(CrashOnSqsAndDynamoDb, EveryEffectHappensExactlyOnceAndNoneIsLostOrStuck) {
+TEST_P(CrashOnSqs, EveryEffectHappensExactlyOnceAndNoneIsLostOrStuck) {
   ONCE_NEEDS_SERVER(ElasticMq);
-  ONCE_NEEDS_SERVER(DynamoDbLocal);
-  const std::string name = "jobs-" + std::to_string(GetParam());
-  const DynamoDbTable table;
+  ONCE_NEEDS_STORE(std::get<0>(GetParam()));
+  static int count = 0;
+  const std::string name = "jobs-" + std::to_string(++count);
   ElasticMq& server = shared_elasticmq();
   SqsSender sender(server.url());
   sender.make(name);
   std::vector<std::string> sent;
   CrashWorld world{.queue = "sqs://" + name + "?region=eu-west-1&wait=1&endpoint=" + server.url(),
-                   .store = table.address(),
                    .send =
                        [&](const std::vector<std::string>& bodies) {
                          sent = bodies;
@@ -37,13 +34,13 @@ TEST_P(CrashOnSqsAndDynamoDb, EveryEffectHappensExactlyOnceAndNoneIsLostOrStuck)
                        },
                    .is_empty = [&] { return sender.size(name) == 0; },
                    .dead_letters = [&] { return sender.receive(name + "-dead").size(); }};
-  const bool whole = GetParam() == 5;
-  const int messages = whole ? 1'000 : 100;
-  if (!whole) world.restart_broker = nullptr;
-  CrashTest(std::move(world), GetParam(), messages, 1).run();
+  CrashTest(std::move(world), GetParam()).run();
 }
 
-INSTANTIATE_TEST_SUITE_P(Workers, CrashOnSqsAndDynamoDb, ::testing::Values(1, 2, 5));
+INSTANTIATE_TEST_SUITE_P(StoresAndWorkers, CrashOnSqs,
+                         ::testing::Combine(::testing::ValuesIn(stores_to_try("dynamodb")),
+                                            ::testing::Values(1, 2, 5)),
+                         name_of_case);
 
 }  // namespace
 }  // namespace once::testing

@@ -3,43 +3,10 @@
 #include <fstream>
 #include <map>
 
-#include "testing/server_process.h"
-#include "testing/servers/needs.h"
-#include "testing/servers/sqs_queues.h"
-#include "testing/work/worker_process.h"
+#include "testing/work/work_on_sqs.h"
 
 namespace once::testing {
 namespace {
-
-class WorkOnSqs : public ::testing::Test {
- protected:
-  void SetUp() override {
-    ONCE_NEEDS_SERVER(ElasticMq);
-    static int count = 0;
-    name_ = "jobs-" + std::to_string(++count);
-    sender_.emplace(shared_elasticmq().url());
-    sender_->make(name_);
-    server_.emplace((dir_.path() / "store").string());
-    once_.emplace(open(server_->url()).value());
-  }
-
-  WorkerProcess work(std::vector<std::string> more) {
-    const std::string queue =
-        "sqs://" + name_ + "?region=eu-west-1&wait=1&endpoint=" + shared_elasticmq().url();
-    return WorkerProcess(queue, server_->url(), more);
-  }
-  WorkerProcess work_by(const std::string& script, std::vector<std::string> options = {}) {
-    options.insert(options.end(), {"--retry-delay", "1s", "--", "sh", "-c", script});
-    return work(options);
-  }
-  std::string file(const std::string& name) const { return (dir_.path() / name).string(); }
-
-  TempDir dir_;
-  std::string name_;
-  std::optional<SqsSender> sender_;
-  std::optional<ServerProcess> server_;
-  std::optional<Once> once_;
-};
 
 TEST_F(WorkOnSqs, EffectsOfDuplicatesHappenOnce) {
   for (int copy = 0; copy < 3; ++copy) {

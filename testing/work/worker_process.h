@@ -17,12 +17,13 @@ namespace once::testing {
 
 class WorkerProcess {
  public:
-  // `once work QUEUE --store STORE` and these; back when it works.
+  // `once work QUEUE --store STORE` and these; back when it works. Its standard error is `errors`,
+  // or ours if there is none.
   WorkerProcess(const std::string& queue, const std::string& store,
-                const std::vector<std::string>& more) {
+                const std::vector<std::string>& more, int errors = -1) {
     std::vector<std::string> arguments = {"work", queue, "--store", store};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    child_ = std::make_unique<ChildProcess>(ONCE_BINARY, arguments);
+    child_ = std::make_unique<ChildProcess>(ONCE_BINARY, arguments, errors);
     ready_line_ = child_->read_line().value_or("");
   }
 

@@ -9,7 +9,7 @@ namespace {
 
 std::unexpected<Error> wrong() {
   return failure(ErrorCode::invalid,
-                 "a queue's address is amqp://USER:PASSWORD@HOST:PORT/VHOST/QUEUE");
+                 "a queue's address is amqp://USER:PASSWORD@HOST:PORT/VHOST/QUEUE, or amqps://");
 }
 
 bool decode(std::string_view text, std::string& into) {
@@ -45,6 +45,21 @@ bool take_path(std::string_view text, Options& options) {
          text.find('/', slash + 1) == std::string_view::npos;
 }
 
+Result<void> set(Options& options, const std::string& name, const std::string& value) {
+  if (name == "dead") {
+    options.dead = value;
+  } else if (name == "group") {
+    options.group = value;
+  } else if (name == "ca" && options.tls && !value.empty()) {
+    options.ca_file = value;
+  } else {
+    return failure(
+        ErrorCode::invalid,
+        "amqp has the options dead and group, and amqps also ca (a file), not \"" + name + "\"");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Options> options_of(const Address& address) {
@@ -54,23 +69,17 @@ Result<Options> options_of(const Address& address) {
   const std::size_t path = place.find('/');
   if (path == std::string_view::npos) return wrong();
   std::string_view server = place.substr(0, path);
+  constexpr int kTlsPort = 5671;
   Options options;
+  options.tls = address.scheme == "amqps";
+  if (options.tls) options.port = kTlsPort;
   const std::size_t at = server.rfind('@');
   if (at != std::string_view::npos && !take_user(server.substr(0, at), options)) return wrong();
   if (at != std::string_view::npos) server.remove_prefix(at + 1);
   if (!take_host(server, options) || !take_path(place.substr(path + 1), options)) return wrong();
-  const auto given = options_in(address.options);
-  if (!given) return std::unexpected(given.error());
-  for (const auto& [name, value] : *given) {
-    if (name == "dead") {
-      options.dead = value;
-    } else if (name == "group") {
-      options.group = value;
-    } else {
-      return failure(ErrorCode::invalid,
-                     "amqp has the options dead and group, not \"" + name + "\"");
-    }
-  }
+  Result<void> ok = for_each_option(
+      address, [&](const auto& name, const auto& value) { return set(options, name, value); });
+  if (!ok) return std::unexpected(std::move(ok.error()));
   return options;
 }
 

@@ -1,4 +1,5 @@
 // amqp://USER:PASSWORD@HOST:PORT/VHOST/QUEUE?dead=QUEUE&group=HEADER
+// amqps://... the same over TLS, and ca=FILE
 #pragma once
 
 #include "open/address.h"

@@ -29,10 +29,20 @@ TEST(RabbitMqAddress, IsReadWhole) {
   EXPECT_EQ(options.group, "customer");
 }
 
+TEST(RabbitMqAddress, OverTlsItHasAnotherPortAndAFileOfThoseWhoVouch) {
+  EXPECT_FALSE(read("amqp://broker/jobs").value().tls);
+  const Options options = read("amqps://broker/jobs?ca=%2Fetc%2Fca.pem").value();
+  EXPECT_TRUE(options.tls);
+  EXPECT_EQ(options.port, 5671);
+  EXPECT_EQ(options.ca_file, "/etc/ca.pem");
+  EXPECT_EQ(read("amqps://broker:5673/jobs").value().port, 5673);
+}
+
 TEST(RabbitMqAddress, WhatIsNoneIsRefusedWithoutItsPassword) {
-  for (const char* address : {"amqp:", "amqp://", "amqp://host", "amqp://host/", "amqp:///q",
-                              "amqp://host:0/q", "amqp://host:x/q", "amqp://host/v/q/r",
-                              "amqp://me:secret@host/%zz", "amqp://me:secret@host/q?x=1"}) {
+  for (const char* address :
+       {"amqp:", "amqp://", "amqp://host", "amqp://host/", "amqp:///q", "amqp://host:0/q",
+        "amqp://host:x/q", "amqp://host/v/q/r", "amqp://me:secret@host/%zz",
+        "amqp://me:secret@host/q?x=1", "amqp://host/q?ca=f", "amqps://host/q?ca="}) {
     const Result<Options> options = read(address);
     ASSERT_FALSE(options.has_value()) << address;
     EXPECT_EQ(options.error().code, ErrorCode::invalid) << address;

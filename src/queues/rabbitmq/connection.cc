@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "queues/rabbitmq/tls.h"
+
 namespace once::rabbitmq {
 namespace {
 
@@ -25,6 +27,22 @@ ErrorCode code_of(int reply_code) {
 
 std::unexpected<Error> closed(int code, amqp_bytes_t text) {
   return failure(code_of(code), "rabbitmq: " + text_of(text));
+}
+
+Result<amqp_socket_t*> new_socket(amqp_connection_state_t state, const Options& options) {
+  if (options.tls) return tls_socket(state, options.host, options.ca_file);
+  amqp_socket_t* const socket = amqp_tcp_socket_new(state);
+  if (socket == nullptr) return away("no socket");
+  return socket;
+}
+
+Result<void> dial(amqp_socket_t* socket, const Options& options) {
+  const timeval patience = timeval_of(kPatience);
+  const int status =
+      amqp_socket_open_noblock(socket, options.host.c_str(), options.port, &patience);
+  if (!is_untrusted(status)) return Connection::check(status);
+  return failure(ErrorCode::denied,
+                 "rabbitmq: the broker's certificate is not to be trusted for " + options.host);
 }
 
 }  // namespace
@@ -69,13 +87,12 @@ Result<std::unique_ptr<Connection>> Connection::open(const Options& options) {
   auto* const state = amqp_new_connection();
   if (state == nullptr) return away("no memory");
   std::unique_ptr<Connection> connection(new Connection(state));
-  amqp_socket_t* const socket = amqp_tcp_socket_new(state);
-  if (socket == nullptr) return away("no socket");
+  const Result<amqp_socket_t*> socket = new_socket(state, options);
+  if (!socket) return std::unexpected(socket.error());
   const timeval patience = timeval_of(kPatience);
   (void)amqp_set_handshake_timeout(state, &patience);
   (void)amqp_set_rpc_timeout(state, &patience);
-  Result<void> ok =
-      check(amqp_socket_open_noblock(socket, options.host.c_str(), options.port, &patience));
+  Result<void> ok = dial(*socket, options);
   if (ok) {
     ok = check(amqp_login(state, options.vhost.c_str(), AMQP_DEFAULT_MAX_CHANNELS, kFrame,
                           kHeartbeat, AMQP_SASL_METHOD_PLAIN, options.user.c_str(),

@@ -16,6 +16,8 @@ namespace once::rabbitmq {
 struct Options {
   std::string host = "localhost";
   int port = 5672;
+  bool tls = false;
+  std::string ca_file;  // Who vouches for the broker; "" for those the system trusts.
   std::string user = "guest";
   std::string password = "guest";
   std::string vhost = "/";
@@ -32,7 +34,8 @@ timeval timeval_of(Duration length);
 
 class Connection {
  public:
-  // `unavailable` if the broker cannot be reached, `denied` if it does not let us in.
+  // `unavailable` if the broker cannot be reached, `denied` if it does not let us in or its
+  // certificate is not to be trusted.
   static Result<std::unique_ptr<Connection>> open(const Options& options);
   ~Connection();
   Connection(const Connection&) = delete;

@@ -116,19 +116,40 @@ Result<void> Consumer::give_back(const Message& message, Duration delay) {
   {
     const Lock lock(mutex_);
     if (tag->connection != number_ || !connected_) return lost_meanwhile();
-    const Instant now = Steady::now();
-    if (held_.size() >= at_once_) hurry(now + kLeastHeld);
-    held_.emplace(std::pair(now + delay, tag->delivery), *tag);
+    close_group(message.group);
+    held_.hold(tag->delivery, message, Steady::now() + delay);
+    make_room();
   }
   (void)::eventfd_write(wake_, 1);
   return {};
 }
 
-// Not at once, or a message that nobody can handle now would go round and round.
-void Consumer::hurry(Instant due) {
-  auto soonest = held_.extract(held_.begin());
-  soonest.key().first = std::min(soonest.key().first, due);
-  held_.insert(std::move(soonest));
+void Consumer::arrive(std::uint64_t delivery, Message message) {
+  if (held_.closed(message.group)) {
+    held_.wait_with_its_group(delivery, std::move(message));
+    make_room();
+  } else {
+    arrived_.push_back(std::move(message));
+  }
+}
+
+// Those of it that nobody has taken yet wait with the one that is about to be held.
+void Consumer::close_group(const std::string& group) {
+  if (group.empty()) return;
+  for (Message& message : std::exchange(arrived_, {})) {
+    if (message.group != group) {
+      arrived_.push_back(std::move(message));
+      continue;
+    }
+    const std::uint64_t delivery = tag_of(message).value_or(Tag{}).delivery;
+    held_.wait_with_its_group(delivery, std::move(message));
+  }
+}
+
+// The broker gives no more while too many are here. Not at once, or a message that nobody can
+// handle now would go round and round.
+void Consumer::make_room() {
+  if (held_.size() > at_once_) held_.hurry(Steady::now() + kLeastHeld);
 }
 
 void Consumer::run() {
@@ -193,11 +214,12 @@ Result<void> Consumer::work() {
 std::deque<Consumer::Order> Consumer::take_orders() {
   const Lock lock(mutex_);
   std::deque<Order> orders = std::exchange(orders_, {});
-  const Instant now = Steady::now();
-  while (!held_.empty() && held_.begin()->first.first <= now) {
-    orders.push_back({Order::Kind::give_back, held_.begin()->second});
-    held_.erase(held_.begin());
+  Held::Due due = held_.take_due(Steady::now());
+  for (const Held::Number number : due.back) {
+    orders.push_back({Order::Kind::give_back, {.connection = number_, .delivery = number}});
   }
+  std::ranges::move(due.again, std::back_inserter(arrived_));
+  if (!due.again.empty()) changed_.notify_all();
   return orders;
 }
 
@@ -230,7 +252,7 @@ Result<void> Consumer::take_arrived() {
       Message message = message_of(envelope);
       message.handle =
           std::to_string(number_).append(":").append(std::to_string(envelope.delivery_tag));
-      arrived_.push_back(std::move(message));
+      arrive(envelope.delivery_tag, std::move(message));
     }
     changed_.notify_all();
     amqp_destroy_envelope(&envelope);
@@ -265,8 +287,8 @@ void Consumer::wait_for_more() {
   Duration length = kLongestPoll;
   {
     const Lock lock(mutex_);
-    if (!held_.empty()) {
-      const auto left = std::chrono::ceil<Duration>(held_.begin()->first.first - Steady::now());
+    if (const std::optional<Instant> next = held_.next()) {
+      const auto left = std::chrono::ceil<Duration>(*next - Steady::now());
       length = std::clamp(left, Duration(0), kLongestPoll);
     }
   }

@@ -3,12 +3,11 @@
 //
 // RabbitMQ has no delays: what is to come back later is held here, unacknowledged, and returned
 // when it is time. As many are held as are handled at once; when there are more, the one that is
-// due next goes back early, within a second.
+// due next goes back early, within a second. The messages of a group keep their order.
 #pragma once
 
 #include <condition_variable>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +18,7 @@
 #include "kernel/mutex.h"
 #include "once/queue.h"
 #include "queues/rabbitmq/connection.h"
+#include "queues/rabbitmq/held.h"
 
 namespace once::rabbitmq {
 
@@ -51,7 +51,9 @@ class Consumer {
 
   static std::optional<Tag> tag_of(const Message& message);
   Result<void> put(Order order);
-  void hurry(Instant due) ONCE_REQUIRES(mutex_);
+  void arrive(std::uint64_t delivery, Message message) ONCE_REQUIRES(mutex_);
+  void close_group(const std::string& group) ONCE_REQUIRES(mutex_);
+  void make_room() ONCE_REQUIRES(mutex_);
 
   // On the thread.
   void run();
@@ -78,7 +80,7 @@ class Consumer {
   Error trouble_ ONCE_GUARDED_BY(mutex_){ErrorCode::unavailable, "rabbitmq: not connected yet"};
   std::deque<Message> arrived_ ONCE_GUARDED_BY(mutex_);
   std::deque<Order> orders_ ONCE_GUARDED_BY(mutex_);
-  std::multimap<std::pair<Instant, std::uint64_t>, Tag> held_ ONCE_GUARDED_BY(mutex_);
+  Held held_ ONCE_GUARDED_BY(mutex_);
 
   std::thread thread_;  // Last: it uses all of the above.
 };

@@ -7,6 +7,7 @@
 
 #include "once/queues.h"
 #include "queues/rabbitmq/publisher.h"
+#include "testing/certificate.h"
 #include "testing/servers/needs.h"
 #include "testing/servers/rabbitmq.h"
 
@@ -15,17 +16,33 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Its certificate is for localhost and 127.0.0.2, and vouches for itself.
+const testing::TempDir& certificate() {
+  static const testing::TempDir directory;
+  static const bool made = [] {
+    testing::make_certificate(directory.path(), "DNS:localhost,IP:127.0.0.2");
+    return true;
+  }();
+  (void)made;
+  return directory;
+}
+
+testing::RabbitMq& broker() {
+  static testing::RabbitMq server(certificate().path());
+  return server;
+}
+
 class RabbitMqQueue : public ::testing::Test {
  protected:
   void SetUp() override {
     ONCE_NEEDS_SERVER(testing::RabbitMq);
     static int count = 0;
     name_ = "queue-" + std::to_string(++count);
-    publisher_.emplace(Options{.host = "127.0.0.1", .port = testing::shared_rabbitmq().port()});
+    publisher_.emplace(Options{.host = "127.0.0.1", .port = broker().port()});
   }
 
   std::unique_ptr<Queue> open(const std::string& more = "") {
-    return open_queue(testing::shared_rabbitmq().address(name_) + more).value();
+    return open_queue(broker().address(name_) + more).value();
   }
   void send(const std::string& id, const std::string& body = "",
             std::map<std::string, std::string, std::less<>> headers = {}) {
@@ -72,12 +89,20 @@ TEST_F(RabbitMqQueue, AMessageComesWithItsPropertiesAndIsGoneWhenItIsAcknowledge
 }
 
 TEST_F(RabbitMqQueue, WhatIsNotAcknowledgedComesAgainAndIsCounted) {
-  auto queue = open();
+  (void)open();  // Makes it.
   send("m1");
-  EXPECT_EQ(receive(*queue, 1).at(0).deliveries, 1);
-  queue.reset();
-  queue = open();
-  EXPECT_EQ(receive(*queue, 1).at(0).deliveries, 2);
+  // Only a quorum queue counts beyond the second.
+  for (int delivery = 1; delivery <= 3; ++delivery) {
+    const auto queue = open();
+    EXPECT_EQ(receive(*queue, 1).at(0).deliveries, delivery);
+  }
+}
+
+TEST_F(RabbitMqQueue, NoMoreAreTakenFromTheBrokerThanAreHandledAndHeldAtOnce) {
+  const auto first = open();
+  for (int i = 0; i < 10; ++i) send(std::to_string(i));
+  ASSERT_EQ(first->receive(1, 30s).value().size(), 1U);
+  EXPECT_EQ(receive(*open(), 8).size(), 8U) << "the others are there for others";
 }
 
 TEST_F(RabbitMqQueue, WhatIsGivenBackComesAgainAfterItsDelay) {
@@ -115,7 +140,7 @@ TEST_F(RabbitMqQueue, ADeadLetterHasTheReasonAndAllElse) {
   const auto messages = receive(*queue, 1);
   ASSERT_TRUE(queue->dead_letter(messages.at(0), "no luck").has_value());
   ASSERT_TRUE(queue->ack(messages.at(0)).has_value());
-  const auto dead_queue = open_queue(testing::shared_rabbitmq().address(name_ + "-dead")).value();
+  const auto dead_queue = open_queue(broker().address(name_ + "-dead")).value();
   const auto dead = receive(*dead_queue, 1);
   ASSERT_EQ(dead.size(), 1U);
   EXPECT_EQ(dead[0].body, "bad");
@@ -130,10 +155,40 @@ TEST_F(RabbitMqQueue, APublishToNoQueueIsNoSuccess) {
 }
 
 TEST_F(RabbitMqQueue, WhoIsNotLetInIsDenied) {
-  const auto refused = open_queue(
-      "amqp://guest:wrong@127.0.0.1:" + std::to_string(testing::shared_rabbitmq().port()) + "/q");
+  const auto refused =
+      open_queue("amqp://guest:wrong@127.0.0.1:" + std::to_string(broker().port()) + "/q");
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, ErrorCode::denied) << refused.error().message;
+}
+
+TEST_F(RabbitMqQueue, TlsIsSpokenToTheBrokerThatWasMeantOnly) {
+  const std::string ca = (certificate().path() / "certificate.pem").string();
+  const auto over_tls = [&](const std::string& host, const std::string& ca_file) {
+    std::string address = "amqps://" + host + ":" + std::to_string(broker().tls_port());
+    address.append("/").append(name_);
+    if (!ca_file.empty()) address.append("?ca=").append(ca_file);
+    return open_queue(address);
+  };
+  const auto code = [](const auto& opened) {
+    return opened ? std::optional<ErrorCode>() : std::optional(opened.error().code);
+  };
+  EXPECT_EQ(code(over_tls("localhost", "")), ErrorCode::denied) << "nobody vouches for it";
+  EXPECT_EQ(code(over_tls("127.0.0.1", ca)), ErrorCode::denied) << "not its address";
+  EXPECT_EQ(code(over_tls("localhost", ca + ".none")), ErrorCode::invalid);
+  for (const char* host : {"localhost", "127.0.0.2"}) {
+    const auto queue = over_tls(host, ca);
+    ASSERT_TRUE(queue.has_value()) << host << ": " << queue.error().message;
+    // More than a record of TLS, and more than one message in what is read at once.
+    const std::string large(300'000, 'v');
+    for (int i = 0; i < 20; ++i) send(std::to_string(i), i % 5 == 0 ? large : "small");
+    for (const Message& message : receive(**queue, 20)) {
+      EXPECT_EQ(message.body, std::stoi(message.id) % 5 == 0 ? large : "small");
+      EXPECT_TRUE((*queue)->ack(message).has_value());
+    }
+  }
+  Options plain_port{.host = "localhost", .port = broker().port(), .tls = true, .ca_file = ca};
+  plain_port.queue = name_;
+  EXPECT_EQ(code(rabbitmq::open(plain_port)), ErrorCode::unavailable) << "it speaks no TLS there";
 }
 
 // Last: the others' connections end here.
@@ -141,10 +196,10 @@ TEST_F(RabbitMqQueue, ZABrokerThatIsKilledIsFoundAgainAndNothingConfirmedIsLost)
   const auto queue = open();
   send("m1");
   const auto before = receive(*queue, 1);
-  testing::shared_rabbitmq().kill();
+  broker().kill();
   EXPECT_EQ(queue->receive(10, 30s).error().code, ErrorCode::unavailable);
   EXPECT_EQ(queue->ack(before.at(0)).error().code, ErrorCode::unavailable);
-  testing::shared_rabbitmq().start();
+  broker().start();
   EXPECT_EQ(receive(*queue, 1).at(0).id, "m1");
 }
 

@@ -64,6 +64,13 @@ TEST_F(SqsQueue, UpToTenComeAtOnceAndNoMoreThanWanted) {
   EXPECT_LE(queue->receive(1'000, 30s).value().size(), 10U);
 }
 
+TEST_F(SqsQueue, ACallWaitsForMessagesAsLongAsItIsTold) {
+  const auto queue = open();
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(queue->receive(10, 30s).value().empty());
+  EXPECT_GE(std::chrono::steady_clock::now() - began, 900ms);
+}
+
 TEST_F(SqsQueue, WhatIsGivenBackComesAgainAndIsCounted) {
   const auto queue = open();
   sender_->send(name_, "x");

@@ -98,7 +98,7 @@ Result<void> serve(const ServeOptions& options,
   if (!once) return std::unexpected(std::move(once.error()));
   const Result<std::unique_ptr<Queue>> queue = open_queue(options.queue);
   if (!queue) return std::unexpected(queue.error());
-  server::Journal journal(options.journal);
+  server::Journal journal(StatusLine::above(options.journal));
   metrics::Registry registry;
   Watch watch(registry, journal);
   Worker worker(*once, **queue, options.worker, std::move(*handler));

@@ -10,6 +10,9 @@ namespace {
 using server::Level;
 
 constexpr Duration kEvery = std::chrono::milliseconds(500);
+constexpr const char* kClearLine = "\r\x1b[K";
+
+bool on_terminal() { return ::isatty(STDERR_FILENO) == 1; }
 
 Level level_of(const DeliveryReport& report) {
   if (report.cause == "stopping") return Level::info;  // Somebody asked for it.
@@ -67,10 +70,21 @@ std::string Watch::line(std::size_t under_way) const {
   return text.append(std::to_string(dead_)).append(" dead letters");
 }
 
+server::JournalOptions StatusLine::above(server::JournalOptions journal) {
+  if (!on_terminal() || !journal.write) return journal;
+  journal.write = [write = std::move(journal.write)](std::string_view line) {
+    return write(std::string(kClearLine).append(line));
+  };
+  return journal;
+}
+
 StatusLine::StatusLine(const Watch& watch, const Worker& worker) {
-  if (::isatty(STDERR_FILENO) != 1) return;
-  showing_ = std::make_unique<Periodic>(system_clock(), kEvery, [&watch, &worker] {
-    std::cerr << "\r\x1b[K" << watch.line(worker.under_way()) << std::flush;
+  if (!on_terminal()) return;
+  show_ = [&watch, &worker] {
+    std::cerr << kClearLine << watch.line(worker.under_way()) << std::flush;
+  };
+  showing_ = std::make_unique<Periodic>(system_clock(), kEvery, [this] {
+    show_();
     return false;
   });
 }
@@ -78,7 +92,8 @@ StatusLine::StatusLine(const Watch& watch, const Worker& worker) {
 StatusLine::~StatusLine() {
   if (!showing_) return;
   showing_.reset();
-  std::cerr << '\n' << std::flush;  // The last of it stays.
+  show_();  // How it ended stays.
+  std::cerr << '\n' << std::flush;
 }
 
 }  // namespace once::work

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -39,6 +40,9 @@ class Watch {
 // The line, on the last line of a terminal's standard error; nothing where that is no terminal.
 class StatusLine {
  public:
+  // What is written to standard error meanwhile has lines of its own.
+  static server::JournalOptions above(server::JournalOptions journal);
+
   // Both must outlive it.
   StatusLine(const Watch& watch, const Worker& worker);
   ~StatusLine();
@@ -46,6 +50,7 @@ class StatusLine {
   StatusLine& operator=(const StatusLine&) = delete;
 
  private:
+  std::function<void()> show_;
   std::unique_ptr<Periodic> showing_;
 };
 
