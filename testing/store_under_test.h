@@ -1,6 +1,8 @@
 // What the tests of the primitives run on: memory, or a real server if ONCE_TEST_STORE names one
-// (dynamodb). The same programs, so that every store has to do the same.
+// (dynamodb, redis, redis_cluster, s3). The same programs, so that every store has to do the same.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <cstddef>
 #include <memory>
@@ -16,3 +18,11 @@ std::unique_ptr<Store> store_under_test(Clock& clock);
 std::size_t items_in(Store& store);
 
 }  // namespace once::testing
+
+// In a test or SetUp: skips what needs more writes in a commit than the store takes.
+#define ONCE_NEEDS_WRITES(store, count)                                                  \
+  if ((store).limits().writes_per_commit < (count)) {                                    \
+    GTEST_SKIP() << "writes in a commit: at most " << (store).limits().writes_per_commit \
+                 << " here";                                                             \
+  }                                                                                      \
+  static_assert(true)
