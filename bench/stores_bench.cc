@@ -2,7 +2,8 @@
 // and what each costs in requests. DynamoDB is DynamoDB Local, which does about 1,500 requests a
 // second on two cores and is the bound of its figures but the requests; then sixteen writers on one
 // hot tally of it. Redis syncs its file before every answer; its own SET NX, by redis-benchmark
-// with as many clients, is the yardstick of a claim.
+// with as many clients, is the yardstick of a claim. S3 is Ceph with its objects in memory, which
+// is the bound of its figures but the requests.
 #include <atomic>
 #include <cstdio>
 #include <thread>
@@ -16,6 +17,7 @@
 #include "once/tallies.h"
 #include "testing/servers/dynamodb_tables.h"
 #include "testing/servers/redis_server.h"
+#include "testing/servers/s3_buckets.h"
 
 namespace once::bench {
 namespace {
@@ -114,6 +116,19 @@ void redis(bool quick) {
   }
 }
 
+void s3(bool quick) {
+  const testing::S3Place place;
+  const auto store = open_s3(place.options()).value();
+  const Spending spent = [&] {
+    const S3Counts counts = store->counts();
+    return Spent{static_cast<double>(counts.gets + counts.puts + counts.lists + counts.deletes), 0};
+  };
+  heading("s3");
+  for (const std::size_t in_flight : {1U, 8U, 64U}) {
+    operations(*store, spent, in_flight, quick ? 64 : 3'000);
+  }
+}
+
 constexpr std::size_t kWriters = 16;
 
 // Merges of sixteen threads of one process, combined.
@@ -182,5 +197,10 @@ int main(int count, char** words) {
   } else {
     once::bench::dynamodb(options.quick);
     once::bench::hot_tally(options.quick);
+  }
+  if (const auto missing = once::testing::CephS3::missing()) {
+    std::printf("%s\n", missing->c_str());
+  } else {
+    once::bench::s3(options.quick);
   }
 }

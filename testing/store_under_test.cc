@@ -149,6 +149,10 @@ std::unique_ptr<Store> store_under_test(Clock& clock) {
   throw std::runtime_error("no store to test: " + name);
 }
 
+std::size_t as_many_as(std::size_t in_memory, std::size_t on_a_server) {
+  return std::getenv("ONCE_TEST_STORE") == nullptr ? in_memory : on_a_server;
+}
+
 std::size_t items_in(Store& store) {
   std::size_t count = 0;
   ListRequest request{.limit = 1'000};

@@ -14,6 +14,9 @@ namespace once::testing {
 // A new and empty one, whose time is the clock's. `clock` must outlive it.
 std::unique_ptr<Store> store_under_test(Clock& clock);
 
+// So many of something: what memory does in no time takes a server a request each.
+std::size_t as_many_as(std::size_t in_memory, std::size_t on_a_server);
+
 // Items that are there and have not expired.
 std::size_t items_in(Store& store);
 

@@ -27,7 +27,7 @@ Result<Stored> stored(const Entry& entry);
 
 // The records of a stream in [first, last], in this order.
 struct Range {
-  std::int64_t first = 0;
+  std::int64_t first = 1;
   std::int64_t last = std::numeric_limits<std::int64_t>::max();
   Direction direction = Direction::ascending;
   std::size_t limit = 1;

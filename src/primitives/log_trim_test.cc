@@ -141,13 +141,14 @@ TEST_F(LogTrim, H17_AFullStoreRefusesEventsAndEvictsNone) {
 }
 
 TEST_F(LogTrim, AppendersAloneFreeTheRoomOfWhatExpired) {
-  for (int i = 0; i < 2'000; ++i) {
+  const std::size_t count = testing::as_many_as(2'000, 500);
+  for (std::size_t i = 0; i < count; ++i) {
     append({"some bytes"}, {.ttl = 1s});
     clock_.advance(1s);
   }
   std::size_t whole = 0;
   for (const logs::Stored& record : records()) whole += record.record.state == State::batch;
-  EXPECT_LT(whole, 1'000U);
+  EXPECT_LT(whole, count / 2);
 }
 
 // Where the store scans downwards only, as S3 does: what follows is read by its keys.

@@ -110,6 +110,8 @@ TEST_F(RedisClusterTest, AUserThatMayNotFollowAMovingSlotIsDeniedAtTheStart) {
   EXPECT_EQ(code_of(refused), ErrorCode::denied);
   EXPECT_EQ(refused.error().message, "redis: this user may not use ASKING");
   allow("+asking");
+  EXPECT_EQ(open_redis(options).error().message, "redis: this user may not use CLUSTER NODES");
+  allow("'+cluster|nodes'");
   const auto store = open_redis(options);
   ASSERT_TRUE(store.has_value()) << store.error().message;
   const std::string home = homes()[0];
