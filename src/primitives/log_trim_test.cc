@@ -206,5 +206,35 @@ TEST_F(LogDownwards, TrimsAndFreesTheLowestFirst) {
   EXPECT_EQ(append({"e"}).first, 5);
 }
 
+TEST_F(LogDownwards, TheLowestAreErasedWithoutAWalkOverAllThatIsAboveThem) {
+  const std::size_t count = testing::as_many_as(600, 300);
+  for (std::size_t i = 0; i < count; ++i) append({"x"});
+  const auto end = static_cast<std::int64_t>(count) + 1;
+  clock_.advance(kAttemptLife + 1ms);
+  for (int i = 0; i < 3; ++i) below_.trim("s", end);
+  clock_.advance(kBatchMemory + 1h);
+  const std::uint64_t scans = metered_->snapshot().scan.calls;
+  below_.trim("s", end);
+  below_.trim("s", end);
+  // The newest, and the one that the oldest is in.
+  EXPECT_EQ(metered_->snapshot().scan.calls - scans, 2 * 2U);
+  constexpr std::size_t kErased = 2 * (logs::kPage - 1);
+  EXPECT_EQ(records().size(), count > kErased ? count - kErased : 1);
+}
+
+// Who erased them died before he said so.
+TEST_F(LogDownwards, WhereTheLowestAreIsFoundOutWhenNobodySaysSo) {
+  for (const char* const data : {"a", "b", "c", "d"}) append({data});
+  below_.trim("s", 4);
+  clock_.advance(kAttemptLife + 1ms);
+  below_.trim("s", 4);
+  clock_.advance(kBatchMemory + 1h);
+  Write write =
+      erase({logs::batches(logs::stream("default", "s", LogStrategy::conditional)), 1}, anything());
+  ASSERT_TRUE(memory_->commit({&write, 1}).has_value());
+  below_.trim("s", 4);
+  EXPECT_EQ(records().front().first, 4);
+}
+
 }  // namespace
 }  // namespace once
