@@ -8,6 +8,7 @@
 #include "once/memory_store.h"
 #include "once/retrying_store.h"
 #include "stores/decorators/decorator.h"
+#include "testing/servers/needs.h"
 #ifdef ONCE_HAS_DYNAMODB
 #include "stores/dynamodb/store.h"
 #include "testing/servers/dynamodb_tables.h"
@@ -130,11 +131,41 @@ std::unique_ptr<Store> on_s3(Clock& clock) {
 }
 #endif
 
+std::string named_store() {
+  const char* const named = std::getenv("ONCE_TEST_STORE");
+  return named == nullptr ? "memory" : named;
+}
+
+// Skips all where the server is not installed.
+class NeedsTheServer final : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    const std::string name = named_store();
+#ifdef ONCE_HAS_DYNAMODB
+    if (name == "dynamodb") {
+      ONCE_NEEDS_SERVER(DynamoDbLocal);
+    }
+#endif
+#ifdef ONCE_HAS_REDIS
+    if (name.starts_with("redis")) {
+      ONCE_NEEDS_SERVER(RedisServer);
+    }
+#endif
+#ifdef ONCE_HAS_S3
+    if (name == "s3") {
+      ONCE_NEEDS_SERVER(CephS3);
+    }
+#endif
+  }
+};
+
+const ::testing::Environment* const kNeedsTheServer =
+    ::testing::AddGlobalTestEnvironment(new NeedsTheServer);
+
 }  // namespace
 
 std::unique_ptr<Store> store_under_test(Clock& clock) {
-  const char* const named = std::getenv("ONCE_TEST_STORE");
-  const std::string name = named == nullptr ? "memory" : named;
+  const std::string name = named_store();
   if (name == "memory") return open_memory({}, clock);
 #ifdef ONCE_HAS_DYNAMODB
   if (name == "dynamodb") return on_dynamodb(clock);
