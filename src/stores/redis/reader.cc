@@ -14,7 +14,7 @@ namespace {
 // ask for at once.
 constexpr std::size_t kFirstPiece = 128;
 constexpr std::size_t kLargestPiece = 4'096;
-constexpr std::size_t kPieceBytes = 8U << 20;
+constexpr std::size_t kReadAtOnce = 8U << 20;
 
 // What one script passes over before it lets others have their turn.
 constexpr std::string_view kMostPassed = "10000";
@@ -154,7 +154,7 @@ Result<std::vector<std::optional<Item>>> read_items(const Reading& reading,
     const Result<std::size_t> bytes = read_piece(reading, some, items);
     if (!bytes) return std::unexpected(bytes.error());
     const std::size_t each = std::max<std::size_t>(*bytes / some.size(), 1);
-    piece = std::clamp<std::size_t>(kPieceBytes / each, 1, kLargestPiece);
+    piece = std::clamp<std::size_t>(kReadAtOnce / each, 1, kLargestPiece);
     keys = keys.subspan(some.size());
   }
   return items;
