@@ -2,9 +2,11 @@
 // and what each costs in requests. DynamoDB is DynamoDB Local, which does about 1,500 requests a
 // second on two cores and is the bound of its figures but the requests; then sixteen writers on one
 // hot tally of it. Redis syncs its file before every answer; its own SET NX, by redis-benchmark
-// with as many clients, is the yardstick of a claim.
+// with as many clients, is the yardstick of a claim. S3 is Ceph with its objects in memory, which
+// is the bound of its figures but the requests.
 #include <atomic>
 #include <cstdio>
+#include <numeric>
 #include <thread>
 
 #include "bench/harness.h"
@@ -16,6 +18,7 @@
 #include "once/tallies.h"
 #include "testing/servers/dynamodb_tables.h"
 #include "testing/servers/redis_server.h"
+#include "testing/servers/s3_buckets.h"
 
 namespace once::bench {
 namespace {
@@ -43,21 +46,30 @@ struct Spent {
 };
 using Spending = std::function<Spent()>;
 
-// One line: `operation(thread, n)` by so many threads at once.
-void measure(const Spending& spent, const char* name, std::size_t in_flight, std::size_t total,
-             const std::function<bool(std::size_t thread, std::size_t n)>& operation) {
-  const std::size_t each = std::max<std::size_t>(1, total / in_flight);
+// How many operations each thread does, or did.
+using Counts = std::vector<std::size_t>;
+
+// One line: `operation(thread, n)` by as many threads at once, for ten seconds at most. What each
+// did.
+Counts measure(const Spending& spent, const char* name, Counts each,
+               const std::function<bool(std::size_t thread, std::size_t n)>& operation) {
+  constexpr auto kLongest = std::chrono::seconds(10);
   const Spent before = spent();
   const auto begun = Clock::now();
-  on_threads(in_flight, [&](std::size_t thread) {
-    for (std::size_t n = 0; n < each; ++n) insist(operation(thread, n), name);
+  on_threads(each.size(), [&](std::size_t thread) {
+    std::size_t n = 0;
+    for (; n < each[thread] && Clock::now() - begun < kLongest; ++n) {
+      insist(operation(thread, n), name);
+    }
+    each[thread] = n;
   });
   const double seconds = seconds_since(begun);
   const Spent after = spent();
-  const auto done = static_cast<double>(each * in_flight);
-  std::printf("%-12s %9zu %10.0f %13.2f %11.2f\n", name, in_flight, done / seconds,
+  const auto done = static_cast<double>(std::accumulate(each.begin(), each.end(), std::size_t{0}));
+  std::printf("%-12s %9zu %10.0f %13.2f %11.2f\n", name, each.size(), done / seconds,
               (after.requests - before.requests) / done, (after.units - before.units) / done);
   std::fflush(stdout);
+  return each;
 }
 
 void heading(const char* store) {
@@ -75,12 +87,13 @@ void operations(Store& store, const Spending& spent, std::size_t in_flight, std:
   const auto take = [&](std::size_t thread, std::size_t n) {
     return well(claims.take(key(thread, n), {}));
   };
-  measure(spent, "claim", in_flight, total, take);
-  measure(spent, "duplicate", in_flight, total, take);
-  measure(spent, "append", in_flight, total, [&](std::size_t thread, std::size_t) {
+  const Counts each(in_flight, std::max<std::size_t>(1, total / in_flight));
+  const Counts taken = measure(spent, "claim", each, take);
+  measure(spent, "duplicate", taken, take);
+  measure(spent, "append", each, [&](std::size_t thread, std::size_t) {
     return well(log.append(key(thread, 0), {{"event", std::nullopt}}));
   });
-  measure(spent, "add", in_flight, total, [&](std::size_t thread, std::size_t) {
+  measure(spent, "add", each, [&](std::size_t thread, std::size_t) {
     return well(tallies.merge(key(thread, 0), {.input = std::int64_t{1}}));
   });
 }
@@ -107,10 +120,24 @@ void redis(bool quick) {
   heading("redis");
   const std::size_t total = quick ? 256 : 20'000;
   for (const std::size_t in_flight : {1U, 8U, 64U}) {
-    const double seconds = redis_set_nx(server, in_flight, total);
+    const std::size_t some = std::min(total, 2'000 * in_flight);  // A sync each, if there is one.
+    const double seconds = redis_set_nx(server, in_flight, some);
     std::printf("%-12s %9zu %10.0f %13.2f\n", "SET NX", in_flight,
-                static_cast<double>(total) / seconds, 1.0);
+                static_cast<double>(some) / seconds, 1.0);
     operations(*store, spent, in_flight, total);
+  }
+}
+
+void s3(bool quick) {
+  const testing::S3Place place;
+  const auto store = open_s3(place.options()).value();
+  const Spending spent = [&] {
+    const S3Counts counts = store->counts();
+    return Spent{static_cast<double>(counts.gets + counts.puts + counts.lists + counts.deletes), 0};
+  };
+  heading("s3");
+  for (const std::size_t in_flight : {1U, 8U, 64U}) {
+    operations(*store, spent, in_flight, quick ? 64 : 3'000);
   }
 }
 
@@ -182,5 +209,10 @@ int main(int count, char** words) {
   } else {
     once::bench::dynamodb(options.quick);
     once::bench::hot_tally(options.quick);
+  }
+  if (const auto missing = once::testing::CephS3::missing()) {
+    std::printf("%s\n", missing->c_str());
+  } else {
+    once::bench::s3(options.quick);
   }
 }

@@ -31,6 +31,8 @@ inline UpdateRequest append(const std::string& word, std::string id = "") {
 
 class DocumentsTest : public ::testing::TestWithParam<std::size_t> {
  protected:
+  void SetUp() override { ONCE_NEEDS_WRITES(*memory_, GetParam()); }
+
   std::string etag_now() { return documents_.get("doc")->value().etag; }
   Bytes bytes_now() { return documents_.get("doc")->value().content.bytes; }
   bool absent_now() { return !documents_.get("doc")->has_value(); }

@@ -9,7 +9,10 @@ using testing::code_of;
 
 class ConditionalUpdates : public DocumentsTest {
  protected:
-  void SetUp() override { ASSERT_TRUE(documents_.put("doc", text("a"), IfAbsent{})); }
+  void SetUp() override {
+    DocumentsTest::SetUp();
+    ASSERT_TRUE(documents_.put("doc", text("a"), IfAbsent{}));
+  }
 };
 INSTANTIATE_TEST_SUITE_P(Stores, ConditionalUpdates, ::testing::Values(100, 1), name_of_store);
 

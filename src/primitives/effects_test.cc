@@ -24,8 +24,14 @@ Effects payment() {
       .add("revenue", 1900);
 }
 
+// Effects are of several homes, and a commit takes them all or is refused as a whole.
 class EffectsTest : public EffectsFixture {
  protected:
+  void SetUp() override {
+    ONCE_NEEDS_WRITES(*memory_, 2U);
+    if (memory_->limits().one_home_per_commit) GTEST_SKIP() << "one home in a commit here";
+  }
+
   Request paying(const Ticket& ticket) {
     return {.claim = effects::ClaimPart{"invoice", ticket}, .effects = payment()};
   }
@@ -273,7 +279,22 @@ TEST_F(EffectsTest, BadPartsAreInvalidByNameAndChangeNothing) {
   EXPECT_FALSE(exists("a"));
 }
 
-TEST_F(EffectsTest, AStoreWithOneWriteACommitRefusesEffectsBeforeWriting) {
+class EffectsBeyondLimits : public EffectsFixture {};
+
+TEST_F(EffectsBeyondLimits, AStoreOfOneHomeACommitRefusesEffectsOfSeveralBeforeWriting) {
+  Limits limits = memory_->limits();
+  limits.one_home_per_commit = true;
+  testing::LimitedStore limited(*memory_, limits);
+  BlockingDriver driver(limited, clock_, entropy_);
+  const auto outcome =
+      driver.run(effects::commit({.effects = Effects().append("a", "x").append("b", "x")}));
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_EQ(outcome.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(events("a"), 0U);
+  EXPECT_EQ(events("b"), 0U);
+}
+
+TEST_F(EffectsBeyondLimits, AStoreWithOneWriteACommitRefusesEffectsBeforeWriting) {
   testing::LimitedStore limited(*memory_, 1);
   BlockingDriver driver(limited, clock_, entropy_);
   const auto outcome = driver.run(effects::commit({.effects = Effects().add("revenue", 1)}));
@@ -282,7 +303,7 @@ TEST_F(EffectsTest, AStoreWithOneWriteACommitRefusesEffectsBeforeWriting) {
   EXPECT_FALSE(tallies_.read("revenue").value().has_value());
 }
 
-TEST_F(EffectsTest, MoreWritesThanTheStoreTakesAreRefusedBeforeWriting) {
+TEST_F(EffectsBeyondLimits, MoreWritesThanTheStoreTakesAreRefusedBeforeWriting) {
   testing::LimitedStore limited(*memory_, 3);
   BlockingDriver driver(limited, clock_, entropy_);
   Effects many;

@@ -104,12 +104,14 @@ Plan<std::vector<Stored>> scanned(Stream stream, Range range) {
   co_return std::move(found);
 }
 
-// The lowest of a range where the store scans downwards only: all of it is walked.
+// The lowest of a range where the store scans downwards only: all of it is walked. Nothing if that
+// is too far: what was met is not the lowest.
 Plan<std::vector<Stored>> lowest(Stream stream, Range range) {
   Range page{
       .first = range.first, .last = range.last, .direction = Direction::descending, .limit = kPage};
   std::vector<Stored> found;
-  for (int pages = 0; pages < kMaxPages && page.last >= page.first; ++pages) {
+  for (int pages = 0; page.last >= page.first; ++pages) {
+    if (pages == kMaxPages) co_return std::vector<Stored>();
     std::vector<Stored> next = co_await scanned(stream, page);
     if (next.empty()) break;
     page.last = next.back().first - 1;

@@ -27,7 +27,7 @@ Result<Stored> stored(const Entry& entry);
 
 // The records of a stream in [first, last], in this order.
 struct Range {
-  std::int64_t first = 0;
+  std::int64_t first = 1;
   std::int64_t last = std::numeric_limits<std::int64_t>::max();
   Direction direction = Direction::ascending;
   std::size_t limit = 1;
@@ -46,6 +46,7 @@ enum class Mark : std::uint8_t {
   oldest = 0,   // Nothing below can be read.
   tidied = 1,   // Every record below is trimmed, or void.
   settled = 2,  // With `reserve`: every index below is written or void.
+  erased = 3,   // Where the store scans downwards only: every record below is gone.
 };
 Plan<std::int64_t> mark_of(Stream stream, Mark mark);  // At least 1.
 Plan<std::monostate> raise_mark(Stream stream, Mark mark, std::int64_t value);

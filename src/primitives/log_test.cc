@@ -68,12 +68,14 @@ TEST_F(LogTest, AReplayGivesTheVeryBytesAndTimes) {
 TEST_F(LogTest, AnAppendCostsOneCommitWhereTheEndIsKnownAndOneScanMoreElsewhere) {
   append({"a"});
   EXPECT_EQ(calls(), 2U);
+  // What may have been lost is looked for.
+  const std::uint64_t known = memory_->limits().may_forget ? 2 : 1;
   append({"b"});
-  EXPECT_EQ(calls(), 1U);
+  EXPECT_EQ(calls(), known);
   for (int i = 0; i < 500; ++i) append({"c", "d"});
   calls();
   append({"e"}, {.batch = "id"});
-  EXPECT_EQ(calls(), 1U);
+  EXPECT_EQ(calls(), memory_->limits().writes_per_commit == 1 ? 4 : known);
   Log other(*faulty_, "default", LogStrategy::conditional, clock_, entropy_);
   EXPECT_EQ(outcome_as<Appended>(other.append("s", events({"f"}))).first, 1'004);
   EXPECT_EQ(calls(), 2U);

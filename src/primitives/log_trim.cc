@@ -37,20 +37,41 @@ Plan<std::int64_t> drop_events(Stream stream, std::int64_t oldest, Time appended
   co_return at;
 }
 
+// The lowest there are. Where the store scans downwards only, a walk to them reads all others: a
+// mark says where they begin, unless who erased some died before he said so.
+Plan<std::vector<Stored>> lowest_records(Stream stream, Range range) {
+  const Limits* limits = co_await store_limits();
+  if (limits->scans_ascending) co_return co_await records(stream, range);
+  Range marked = range;
+  marked.first = co_await mark_of(stream, Mark::erased);
+  std::vector<Stored> found = co_await following(stream, marked);
+  if (!found.empty()) co_return std::move(found);
+  co_return co_await records(stream, range);
+}
+
 // Erases trimmed records that nobody can need any more, lowest first, and never the newest.
 Plan<std::monostate> drop_records(Stream stream, std::int64_t tidied, Time appended_before) {
-  const Range range{.last = tidied, .limit = kPage};
-  const std::vector<Stored> found = co_await records(stream, range);
-  for (std::size_t i = 0; i + 1 < found.size(); ++i) {
-    const Stored& lowest = found[i];
-    const bool needed = lowest.record.state == LogRecord::State::batch || lowest.end() > tidied ||
-                        lowest.record.appended >= appended_before;
-    if (needed) break;
+  const auto needed = [&](const Stored& record) {
+    return record.record.state == LogRecord::State::batch || record.end() > tidied ||
+           record.record.appended >= appended_before;
+  };
+  // Mostly there is nothing to erase.
+  const Range two{.last = tidied, .limit = 2};
+  std::vector<Stored> found = co_await lowest_records(stream, two);
+  if (found.size() < 2 || needed(found[0])) co_return std::monostate{};
+  const Range page{.last = tidied, .limit = kPage};
+  found = co_await lowest_records(stream, page);
+  std::size_t gone = 0;
+  while (gone + 1 < found.size() && !needed(found[gone])) {
+    const Stored& lowest = found[gone];
     Write write = erase({batches(stream), lowest.first}, unchanged(lowest.version));
     const CommitOutcome outcome = co_await commit(write);
     if (!committed(outcome)) break;
+    ++gone;
   }
-  co_return std::monostate{};
+  const Limits* limits = co_await store_limits();
+  if (gone == 0 || limits->scans_ascending) co_return std::monostate{};
+  co_return co_await raise_mark(stream, Mark::erased, found[gone].first);
 }
 
 Plan<std::monostate> tidy(Stream stream, std::int64_t oldest) {

@@ -107,7 +107,7 @@ TEST_F(SeenTest, BadInputMarksNothing) {
 
 TEST_F(SeenTest, TenThousandIdsAreOneCall) {
   // A server may take longer for so many than a call may.
-  const std::size_t count = std::getenv("ONCE_TEST_STORE") == nullptr ? 10'000 : 500;
+  const std::size_t count = testing::as_many_as(10'000, 500);
   Ids ids;
   for (std::size_t i = 0; i < count; ++i) ids.push_back("id-" + std::to_string(i));
   EXPECT_EQ(seen(ids), Firsts(count, true));

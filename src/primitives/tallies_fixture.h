@@ -19,6 +19,8 @@ inline constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 class TalliesFixture : public ::testing::TestWithParam<std::size_t> {
  protected:
+  void SetUp() override { ONCE_NEEDS_WRITES(*memory_, GetParam()); }
+
   bool single() const { return GetParam() == 1; }
 
   static TallyRequest of(TallyKind kind, TallyInput input, std::string id = "") {
@@ -45,6 +47,14 @@ class TalliesFixture : public ::testing::TestWithParam<std::size_t> {
     const Result<TallyOutcome> outcome = tallies_.merge(name, request);
     EXPECT_FALSE(outcome.has_value());
     return outcome ? ErrorCode::denied : outcome.error().code;
+  }
+
+  // Store calls of a merge without an id into a tally that is known, before it writes: whether it
+  // is still there, and what is merged into.
+  std::size_t reads_before_merge(TallyKind kind) const {
+    const bool native = kind == TallyKind::sum || kind == TallyKind::count ||
+                        kind == TallyKind::max || kind == TallyKind::min;
+    return (native ? 0 : 1) + (memory_->limits().may_forget ? 1 : 0);
   }
 
   template <class T = std::int64_t>

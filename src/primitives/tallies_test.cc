@@ -187,7 +187,7 @@ TEST_P(TalliesTest, WithoutAnIdAnUnknownOutcomeIsSaidAndNeverSentTwice) {
     const std::string name = kind == sum ? "sum" : "real";
     const TallyInput one = kind == sum ? TallyInput(std::int64_t{1}) : TallyInput(1.0);
     merged(name, of(kind, one));
-    std::vector<Fault> faults(kind == sum ? 0 : 1, Fault::none);  // What is merged into.
+    std::vector<Fault> faults(reads_before_merge(kind), Fault::none);
     faults.push_back(Fault::fail_after);
     store_->script(faults);
     EXPECT_EQ(refused(name, of(kind, one)), ErrorCode::unknown);

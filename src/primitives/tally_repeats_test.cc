@@ -17,8 +17,7 @@ class TallyRepeatsTest : public TalliesFixture {
 
   // The next merge into an existing tally meets these faults from its first write on.
   void script_writes(TallyKind kind, const std::vector<Fault>& faults) {
-    const std::size_t reads = kind == sum || kind == count || kind == max || kind == min ? 0 : 1;
-    std::vector<Fault> all(reads, Fault::none);
+    std::vector<Fault> all(reads_before_merge(kind), Fault::none);
     all.insert(all.end(), faults.begin(), faults.end());
     store_->script(all);
   }

@@ -98,8 +98,10 @@ TEST_P(TallyWindowsTest, SketchesMergeOverBuckets) {
 }
 
 TEST_P(TallyWindowsTest, MoreBucketsThanAPageHoldsAreAllRead) {
-  for (int i = 0; i < 2'500; ++i) merged("t", windowed(count, 1, start_ + i * 1min));
-  EXPECT_EQ(value("t"), 2'500);
+  const auto buckets = static_cast<std::int64_t>(testing::as_many_as(2'500, 1'100));
+  ASSERT_GT(buckets, ScanRequest().limit);
+  for (std::int64_t i = 0; i < buckets; ++i) merged("t", windowed(count, 1, start_ + i * 1min));
+  EXPECT_EQ(value("t"), buckets);
 }
 
 TEST_P(TallyWindowsTest, ASumOfBucketsThatOverflowsIsRefusedNotWrapped) {

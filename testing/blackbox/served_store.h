@@ -10,6 +10,9 @@
 #elif defined(ONCE_ON_S3)
 #include "testing/servers/s3_buckets.h"
 #include "testing/servers/s3_environment.h"
+#elif defined(ONCE_ON_REDIS_CLUSTER)
+#include "testing/servers/redis_cluster.h"
+#include "testing/servers/redis_environment.h"
 #elif defined(ONCE_ON_REDIS)
 #include "testing/servers/redis_environment.h"
 #include "testing/servers/redis_server.h"
@@ -33,6 +36,22 @@ class ServedStore {
 
  private:
   const S3Place place_;
+};
+#elif defined(ONCE_ON_REDIS_CLUSTER)
+// One cluster for the program, emptied for each test.
+class ServedStore {
+ public:
+  ServedStore() {
+    for (const auto& server : cluster().servers()) server->cli("flushall");
+  }
+
+  std::string address() const { return cluster().server(0).address(); }
+
+ private:
+  static const RedisCluster& cluster() {
+    static const RedisCluster shared;
+    return shared;
+  }
 };
 #elif defined(ONCE_ON_REDIS)
 class ServedStore {

@@ -68,27 +68,37 @@ std::size_t RedisCluster::owner_of(int slot) const {
   std::abort();
 }
 
-void RedisCluster::move(int slot, std::size_t to, const std::function<void()>& between) const {
+void RedisCluster::begin_move(int slot, std::size_t to) const {
   const std::size_t from = owner_of(slot);
-  if (from == to) return;
   const std::string number = std::to_string(slot);
   server(to).cli("cluster setslot " + number + " importing " + id_of(from));
   server(from).cli("cluster setslot " + number + " migrating " + id_of(to));
-  const std::string target =
-      "migrate 127.0.0.1 " + std::to_string(server(to).port()) + " \"\" 0 5000 keys ";
-  bool began = false;
-  for (;;) {
-    const std::vector<std::string> keys = keys_in(server(from), slot, began ? 100 : 1);
-    if (keys.empty()) break;
-    std::string quoted;
-    for (const std::string& key : keys) quoted += " '" + key + "'";
-    server(from).cli(target + quoted);
-    if (!began && between) between();
-    began = true;
+}
+
+std::size_t RedisCluster::move_keys(int slot, std::size_t to, int count) const {
+  const RedisServer& from = server(owner_of(slot));
+  const std::vector<std::string> keys = keys_in(from, slot, count);
+  if (keys.empty()) return 0;
+  std::string quoted;
+  for (const std::string& key : keys) quoted += " '" + key + "'";
+  from.cli("migrate 127.0.0.1 " + std::to_string(server(to).port()) + " \"\" 0 5000 keys " +
+           quoted);
+  return keys.size();
+}
+
+void RedisCluster::end_move(int slot, std::size_t to) const {
+  while (move_keys(slot, to, 100) > 0) {
   }
   for (const auto& server : servers_) {
-    server->cli("cluster setslot " + number + " node " + id_of(to));
+    server->cli("cluster setslot " + std::to_string(slot) + " node " + id_of(to));
   }
+}
+
+void RedisCluster::move(int slot, std::size_t to, const std::function<void()>& between) const {
+  if (owner_of(slot) == to) return;
+  begin_move(slot, to);
+  if (move_keys(slot, to, 1) > 0 && between) between();
+  end_move(slot, to);
 }
 
 }  // namespace once::testing

@@ -23,6 +23,11 @@ class RedisCluster {
   // Which of them has the slot, by their own word.
   std::size_t owner_of(int slot) const;
 
+  // The steps of move(). Between them a slot may be left half moved. How many keys were moved.
+  void begin_move(int slot, std::size_t to) const;
+  std::size_t move_keys(int slot, std::size_t to, int count) const;
+  void end_move(int slot, std::size_t to) const;
+
   // Moves a slot with all its keys to another one, as redis-cli does it: `between` runs when the
   // slot is in both and some of its keys have moved.
   void move(int slot, std::size_t to, const std::function<void()>& between = nullptr) const;

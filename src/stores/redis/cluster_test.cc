@@ -56,6 +56,13 @@ TEST_F(RedisClusterTest, GroupsReadingsAndListsReachEveryServer) {
   EXPECT_EQ(found.size(), writes.size());
 }
 
+TEST_F(RedisClusterTest, AListingAsksForTheSlotsAtItsBeginningAndAtItsEnd) {
+  const std::uint64_t before = store_->counts().requests;
+  EXPECT_TRUE(store_->list({}).value().items.empty());
+  // CLUSTER SLOTS, CLUSTER NODES of each, SCAN of each, and the first two again.
+  EXPECT_EQ(store_->counts().requests - before, (1U + 3U) + 3U + (1U + 3U));
+}
+
 TEST_F(RedisClusterTest, ASlotThatHasMovedIsFollowed) {
   const std::string home = homes()[0];
   const Write before = fresh(put(key_at(home), Bytes("v"), absent()));
@@ -110,6 +117,8 @@ TEST_F(RedisClusterTest, AUserThatMayNotFollowAMovingSlotIsDeniedAtTheStart) {
   EXPECT_EQ(code_of(refused), ErrorCode::denied);
   EXPECT_EQ(refused.error().message, "redis: this user may not use ASKING");
   allow("+asking");
+  EXPECT_EQ(open_redis(options).error().message, "redis: this user may not use CLUSTER NODES");
+  allow("'+cluster|nodes'");
   const auto store = open_redis(options);
   ASSERT_TRUE(store.has_value()) << store.error().message;
   const std::string home = homes()[0];

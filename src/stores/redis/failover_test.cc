@@ -143,5 +143,50 @@ TEST_F(RedisFailover, AWalkMeetsWhatMovesToWhereItHasBeen) {
   cluster().move(redis::slot_of(moves), order[2]);
 }
 
+// A walk past a slot whose keys go, one by one, from where it has yet to come to where it has been.
+class RedisHalfMoved : public RedisFailover, public ::testing::WithParamInterface<bool> {
+ protected:
+  void go_on() {
+    const auto page = store_->list(request_);
+    ASSERT_TRUE(page.has_value()) << page.error().message;
+    for (const auto& listed : page->items) met_.insert(listed.key);
+    request_.cursor = page->cursor;
+  }
+
+  ListRequest request_{.limit = 5};
+  std::set<Key> met_;
+};
+
+TEST_P(RedisHalfMoved, AWalkMeetsEveryKeyOfASlotThatIsLeftHalfMoved) {
+  const std::vector<std::size_t> order = walked();
+  const std::string moves = homes()[order[2]];
+  const int slot = redis::slot_of(moves);
+  std::set<Key> there;
+  for (int i = 0; i < 60; ++i) there.insert(key_at("home" + std::to_string(i)));
+  // Strings and sets, and partitions that have both.
+  for (int i = 0; i < 8; ++i) {
+    if (i % 3 != 1) there.insert(key_at(moves, 0, std::to_string(i)));
+    if (i % 3 != 2) there.insert(key_at(moves, 7, std::to_string(i)));
+  }
+  for (const Key& key : there) {
+    ASSERT_TRUE(wins(commit_one(*store_, fresh(put(key, Bytes("v"), absent())))));
+  }
+  const bool begins_before_the_walk = GetParam();
+  if (begins_before_the_walk) cluster().begin_move(slot, order[0]);
+  do {
+    go_on();
+    ASSERT_FALSE(request_.cursor.empty());
+  } while (redis::parse_cursor(request_.cursor)->server == 0);
+  if (!begins_before_the_walk) cluster().begin_move(slot, order[0]);
+  ASSERT_EQ(cluster().move_keys(slot, order[0], 6), 6U);
+  while (!request_.cursor.empty()) go_on();
+  EXPECT_EQ(met_, there);
+  EXPECT_EQ(cluster().owner_of(slot), order[2]);
+  cluster().end_move(slot, order[0]);
+  cluster().move(slot, order[2]);
+}
+
+INSTANTIATE_TEST_SUITE_P(BeforeAndAmid, RedisHalfMoved, ::testing::Bool());
+
 }  // namespace
 }  // namespace once::testing

@@ -1,8 +1,9 @@
-// Names, records, cursors and time: what needs no server.
+// Names, records, cursors, the words of a cluster, and time: what needs no server.
 #include <gtest/gtest.h>
 
 #include <limits>
 
+#include "stores/redis/course.h"
 #include "stores/redis/names.h"
 #include "stores/redis/record.h"
 #include "stores/redis/server_time.h"
@@ -89,6 +90,33 @@ TEST(RedisCursors, AreReadBackWholeOrRefused) {
                                 "1.2.3.4.5..6", "1.2.3.4.5.x", "1.2.3.4.7fffffffffffffff"}) {
     EXPECT_FALSE(parse_cursor(bad).has_value()) << bad;
   }
+}
+
+// As Redis 7 prints it.
+std::string nodes_saying(const std::string& epoch, const std::string& slots) {
+  return "aa 10.0.0.2:6379@16379,myself master - 0 1 9 connected 5-6 [9-<-bb]\n"
+         "bb 10.0.0.1:6379@16379,host myself,master - 0 0 " +
+         epoch + " connected " + slots + "\n";
+}
+
+TEST(RedisCourses, AServerIsBelievedAboutItself) {
+  const std::string slots = "0-4 7 [93-<-aa] [7->-aa] [16383-<-aa] [16384-<-aa] [x-<-aa]";
+  const std::optional<OwnSlots> own = own_slots_in(nodes_saying("3", slots));
+  ASSERT_TRUE(own.has_value());
+  EXPECT_EQ(own->taken_in, (std::vector<std::uint16_t>{93, 16'383}));
+  EXPECT_EQ(own_slots_in("aa 10.0.0.2:6379 master - 0 1 9 connected 5-6\n"), std::nullopt);
+  EXPECT_EQ(own_slots_in("ERR no"), std::nullopt);
+  EXPECT_TRUE(own_slots_in("bb 10.0.0.1:1 myself")->taken_in.empty());
+}
+
+TEST(RedisCourses, ASlotThatBeginsToMoveOrCameBackMakesAnotherCourse) {
+  const auto state = [](const char* epoch, const char* slots) {
+    return own_slots_in(nodes_saying(epoch, slots))->state;
+  };
+  EXPECT_EQ(state("3", "0-4"), state("3", "0-4"));
+  EXPECT_NE(state("3", "0-4"), state("4", "0-4"));
+  EXPECT_NE(state("3", "0-4"), state("3", "0-4 [4->-aa]"));
+  EXPECT_NE(state("3", "0-4"), state("3", "0-4 [9-<-aa]"));
 }
 
 // H15: whatever our own clock shows, and however long answers take.

@@ -14,7 +14,7 @@ namespace {
 // ask for at once.
 constexpr std::size_t kFirstPiece = 128;
 constexpr std::size_t kLargestPiece = 4'096;
-constexpr std::size_t kPieceBytes = 8U << 20;
+constexpr std::size_t kReadAtOnce = 8U << 20;
 
 // What one script passes over before it lets others have their turn.
 constexpr std::string_view kMostPassed = "10000";
@@ -57,14 +57,17 @@ std::size_t value_bytes(const Value& value) {
 
 Command scan_command(const ScanRequest& request, Time now) {
   const Partition& partition = request.partition;
-  return {.bytes = text_of({"EVALSHA", scan_script().digest, "2", string_name(partition),
-                            set_name(partition), std::to_string(now.time_since_epoch().count()),
-                            digits_of(request.first), digits_of(request.last),
-                            std::to_string(request.limit), std::to_string(request.max_bytes),
-                            request.direction == Direction::ascending ? "up" : "down", kMostPassed,
-                            kMostPassedBytes}),
-          .slot = slot_of(partition.home),
-          .reads = true};
+  const std::string set = set_name(partition);
+  const std::string string = request.first == 0 ? string_name(partition) : std::string();
+  CommandText text(string.empty() ? 12 : 13);
+  text.part("EVALSHA").part(scan_script().digest).part(string.empty() ? "1" : "2").part(set);
+  if (!string.empty()) text.part(string);
+  text.part(std::to_string(now.time_since_epoch().count()));
+  text.part(digits_of(request.first)).part(digits_of(request.last));
+  text.part(std::to_string(request.limit)).part(std::to_string(request.max_bytes));
+  text.part(request.direction == Direction::ascending ? "up" : "down");
+  text.part(kMostPassed).part(kMostPassedBytes);
+  return {.bytes = text.take(), .slot = slot_of(partition.home), .reads = true};
 }
 
 Result<Entry> entry_in(const Partition& partition, std::string_view member) {
@@ -151,7 +154,7 @@ Result<std::vector<std::optional<Item>>> read_items(const Reading& reading,
     const Result<std::size_t> bytes = read_piece(reading, some, items);
     if (!bytes) return std::unexpected(bytes.error());
     const std::size_t each = std::max<std::size_t>(*bytes / some.size(), 1);
-    piece = std::clamp<std::size_t>(kPieceBytes / each, 1, kLargestPiece);
+    piece = std::clamp<std::size_t>(kReadAtOnce / each, 1, kLargestPiece);
     keys = keys.subspan(some.size());
   }
   return items;

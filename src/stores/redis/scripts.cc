@@ -122,7 +122,9 @@ return answer
 
 // Members hold the values, and how large the next ones are is not known before they are read: so
 // there are few at a time, and one where they are large. A script that has passed over much that
-// has expired stops and says where, because nobody else is served meanwhile.
+// has expired stops and says where, because nobody else is served meanwhile. The second key is for
+// sort 0 and is given only if that is asked for: while a slot is being moved, a script of one key
+// works and one of two waits.
 constexpr std::string_view kScan = R"lua(
 local t = redis.call('TIME')
 local server = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -153,7 +155,7 @@ end
 
 local function take_zero()
   if first ~= zero then return true end
-  local record = redis.call('GET', KEYS[1])
+  local record = redis.call('GET', KEYS[2])
   return not record or take(zero .. record)
 end
 
@@ -162,9 +164,9 @@ local function take_others()
   while true do
     local members
     if up then
-      members = redis.call('ZRANGEBYLEX', KEYS[2], from, to, 'LIMIT', 0, some)
+      members = redis.call('ZRANGEBYLEX', KEYS[1], from, to, 'LIMIT', 0, some)
     else
-      members = redis.call('ZREVRANGEBYLEX', KEYS[2], to, from, 'LIMIT', 0, some)
+      members = redis.call('ZREVRANGEBYLEX', KEYS[1], to, from, 'LIMIT', 0, some)
     end
     local size = 0
     for _, member in ipairs(members) do

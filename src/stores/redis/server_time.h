@@ -12,18 +12,20 @@ namespace once::redis {
 class ServerTime {
  public:
   explicit ServerTime(Clock& clock) : clock_(clock) {}
+  virtual ~ServerTime() = default;
 
   // What our clock shows, for learn().
   Time own() { return clock_.now(); }
 
-  // The server showed `server` somewhen between `sent` and `received` of our clock.
-  void learn(Time sent, Time received, Time server);
+  // The server showed `server` somewhen between `sent` and `received` of our clock. Not for tests
+  // whose clock is to be the only one.
+  virtual void learn(Time sent, Time received, Time server);
 
   // Never steps back.
   Time now();
 
   // Whether the server should be asked for its time with the next command.
-  bool is_old();
+  virtual bool is_old();
 
  private:
   Clock& clock_;

@@ -21,9 +21,12 @@ local commands = {{'GET', key}, {'SET', key, ''}, {'DEL', key},
     {'ZRANGEBYLEX', key, '-', '+'}, {'ZREVRANGEBYLEX', key, '+', '-'},
     {'PEXPIRETIME', key}, {'PEXPIREAT', key, '1'}, {'PERSIST', key}, {'TIME'},
     {'SCAN', '0'}}
-if ARGV[2] == 'cluster' then commands[#commands + 1] = {'ASKING'} end
+if ARGV[2] == 'cluster' then
+  commands[#commands + 1] = {'ASKING'}
+  commands[#commands + 1] = {'CLUSTER', 'NODES', name = 'CLUSTER NODES'}
+end
 for _, command in ipairs(commands) do
-  if not redis.acl_check_cmd(unpack(command)) then return command[1] end
+  if not redis.acl_check_cmd(unpack(command)) then return command.name or command[1] end
 end
 return ''
 )lua";

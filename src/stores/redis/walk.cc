@@ -6,6 +6,7 @@
 #include <charconv>
 #include <utility>
 
+#include "stores/redis/course.h"
 #include "stores/redis/names.h"
 #include "stores/redis/record.h"
 
@@ -37,8 +38,11 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
 // A page as it fills.
 class Walk {
  public:
-  Walk(const Reading& reading, const ListRequest& request, Router::Map map, Place place)
-      : reading_(reading), request_(request), map_(std::move(map)), place_(std::move(place)) {}
+  Walk(const Reading& reading, const ListRequest& request, Course course, Place place)
+      : reading_(reading),
+        request_(request),
+        course_(std::move(course)),
+        place_(std::move(place)) {}
 
   Result<ListPage> page() {
     for (int batches = 0; batches < kBatchesPerPage && !full(); ++batches) {
@@ -54,9 +58,10 @@ class Walk {
   // A slot that moved while this page was read may have gone from where the walk had yet to come to
   // where it had been.
   Result<ListPage> finish() {
-    Result<Router::Map> map = reading_.router.learn_map(reading_.deadline);
-    if (!map) return std::unexpected(std::move(map.error()));
-    if (map->state != map_.state) page_.cursor = to_cursor({.state = map->state});
+    if (!reading_.router.is_cluster()) return std::move(page_);
+    Result<Course> course = learn_course(reading_);
+    if (!course) return std::unexpected(std::move(course.error()));
+    if (course->state != course_.state) page_.cursor = to_cursor({.state = course->state});
     return std::move(page_);
   }
 
@@ -64,15 +69,16 @@ class Walk {
 
   // Whether there is more to walk.
   Result<bool> take_batch() {
-    if (place_.server >= map_.servers.size()) return false;
+    if (place_.server >= course_.stops.size()) return false;
+    const Stop& stop = course_.stops[place_.server];
     const std::size_t count = std::clamp<std::size_t>(request_.limit, 10, kLargestBatch);
-    Result<Batch> batch = scan_server(reading_, map_.servers[place_.server], place_.scan,
+    Result<Batch> batch = scan_server(reading_, stop.server, place_.scan,
                                       pattern_of(request_.home_prefix), "", count);
     if (!batch) return std::unexpected(std::move(batch.error()));
     std::vector<std::string> strings;
     for (std::string& name : batch->names) {
       const std::optional<Name> parsed = parse_name(name);
-      if (!parsed || is_done(name)) continue;
+      if (!parsed || is_done(name) || is_passed_by(stop, parsed->partition)) continue;
       if (!parsed->is_set) {
         strings.push_back(std::move(name));
         continue;
@@ -90,11 +96,16 @@ class Walk {
     return std::ranges::find(place_.done, hash_of(name)) != place_.done.end();
   }
 
+  static bool is_passed_by(const Stop& stop, const Partition& partition) {
+    return !stop.only.empty() &&
+           std::ranges::find(stop.only, slot_of(partition.home)) == stop.only.end();
+  }
+
   Result<bool> advance(std::uint64_t next) {
     place_.done.clear();
     place_.scan = next;
     if (next == 0) ++place_.server;
-    return place_.server < map_.servers.size();
+    return place_.server < course_.stops.size();
   }
 
   // Whether all of it was read.
@@ -155,7 +166,7 @@ class Walk {
 
   const Reading& reading_;
   const ListRequest& request_;
-  const Router::Map map_;
+  const Course course_;
   Place place_;
   ListPage page_;
   std::size_t examined_ = 0;
@@ -200,15 +211,15 @@ std::optional<Place> parse_cursor(std::string_view cursor) {
 }
 
 Result<ListPage> read_list(const Reading& reading, const ListRequest& request) {
-  Result<Router::Map> map = reading.router.learn_map(reading.deadline);
-  if (!map) return std::unexpected(std::move(map.error()));
-  Place place{.state = map->state};
+  Result<Course> course = learn_course(reading);
+  if (!course) return std::unexpected(std::move(course.error()));
+  Place place{.state = course->state};
   if (!request.cursor.empty()) {
     std::optional<Place> given = parse_cursor(request.cursor);
     if (!given) return failure(ErrorCode::invalid, "not a cursor of this store");
-    if (given->state == map->state) place = std::move(*given);
+    if (given->state == course->state) place = std::move(*given);
   }
-  return Walk(reading, request, std::move(*map), std::move(place)).page();
+  return Walk(reading, request, std::move(*course), std::move(place)).page();
 }
 
 Result<Batch> scan_server(const Reading& reading, const Endpoint& server, std::uint64_t at,

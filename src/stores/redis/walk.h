@@ -1,9 +1,9 @@
-// list: SCAN over every server that has slots.
+// list: SCAN over every server that has slots, by a course that no key slips past (course.h).
 //
 // SCAN gives keys in batches of its own size, and the batch at one place changes as the server's
 // table grows and shrinks. So a cursor names the place and what of its batch has been read; of what
-// the place has next time, only the rest is read. If slots have moved meanwhile the walk starts
-// over, because a key may have moved to where the walk has been.
+// the place has next time, only the rest is read. If slots have moved meanwhile, or began or ceased
+// to, the walk starts over, because a key may have moved to where the walk has been.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 namespace once::redis {
 
 struct Place {
-  std::uint64_t state = 0;          // Of the map of slots (router.h).
-  std::uint64_t server = 0;         // By its place in that map.
+  std::uint64_t state = 0;          // Of the course.
+  std::uint64_t server = 0;         // The stop, by its place in the course.
   std::uint64_t scan = 0;           // The server's own cursor.
   std::uint64_t within = 0;         // The set that was begun, by the hash of its name,
   std::int64_t after = 0;           // and the last sort that was read of it; 0 for none.

@@ -16,7 +16,8 @@
 
 namespace once::s3 {
 
-class BucketStore final : public S3Store {
+// Not final: tests have one whose time is theirs.
+class BucketStore : public S3Store {
  public:
   // `clock` and `entropy` must outlive it. No call takes longer than `patience`.
   BucketStore(std::unique_ptr<Bucket> bucket, Duration patience, Clock& clock, Entropy& entropy);
