@@ -49,7 +49,7 @@ class Endpoint final : public server::Handler {
     return came_.wait_for(lock, within, [&] { return requests_ >= requests; });
   }
 
-  std::optional<api::Response> respond(api::Request request, Home&, Done later) override {
+  server::Reply respond(api::Request request, Home&, Done later) override {
     constexpr std::string_view kBefore = "\"id\":\"";
     const std::size_t from = request.body.find(kBefore) + kBefore.size();
     std::string id = request.body.substr(from, request.body.find('"', from) - from);
@@ -58,7 +58,7 @@ class Endpoint final : public server::Handler {
     came_.notify_all();
     if (!holding_) return answer(id);
     held_.emplace_back(std::move(later), std::move(id));
-    return std::nullopt;
+    return server::Awaited{};
   }
 
  private:
