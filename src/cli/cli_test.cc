@@ -71,9 +71,17 @@ TEST_F(Cli, WhatIsWrongIsSaidOnOneLineThatNamesTheHelp) {
             "once claim show: there is no option --lease; see 'once help claim'\n");
   EXPECT_EQ(once("claim take a --lease").err,
             "once claim take: --lease needs a value; see 'once help claim'\n");
+  EXPECT_EQ(once("claim take a --owner --json").err,
+            "once claim take: --owner needs a value; see 'once help claim'\n");
+  EXPECT_EQ(once("run a --owner -- true").exit_code, 64);
   EXPECT_EQ(once("claim tkae a").exit_code, 64);
   EXPECT_EQ(once("claim take a -x").exit_code, 64);
   EXPECT_FALSE(std::filesystem::exists(store()));
+}
+
+TEST_F(Cli, AValueMayBeginLikeAnOptionIfItIsSaidToBeOne) {
+  EXPECT_EQ(once("claim take a --owner=--json").exit_code, 0);
+  EXPECT_EQ(once("claim show a --field owner").out, "--json\n");
 }
 
 TEST_F(Cli, HelpIsAlsoAnOptionOfEveryCommand) {

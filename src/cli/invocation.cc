@@ -41,7 +41,10 @@ Result<void> take_option(Words words, std::size_t& at, Invocation& invocation) {
   if (equals != std::string_view::npos) {
     value = word.substr(equals + 1);
   } else if (option->kind == Option::Kind::value) {
-    if (++at == words.size()) return wrong(std::string(shown) + " needs a value");
+    // What looks like the next option is one: the value was forgotten, or was empty.
+    if (++at == words.size() || words[at].starts_with("--")) {
+      return wrong(std::string(shown) + " needs a value");
+    }
     value = words[at];
   }
   if (!invocation.options.emplace(option->name, std::move(value)).second) {
