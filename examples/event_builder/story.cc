@@ -16,6 +16,7 @@ namespace event_builder {
 namespace {
 
 using namespace std::chrono_literals;
+using examples::LocalQueue;
 using once::Result;
 
 // The system's clock, in a story that does not want to wait for hours.
