@@ -228,8 +228,8 @@ class EventBuilderOnRabbitMq : public ::testing::Test {
     return {.host = "127.0.0.1", .port = shared_rabbitmq().port(), .queue = queue};
   }
 
-  static void send(const std::string& queue, const std::string& body) {
-    rabbitmq::Publisher publisher(broker(queue));
+  static void send(rabbitmq::Publisher& publisher, const std::string& queue,
+                   const std::string& body) {
     once::Message message;
     message.body = body;
     message.content_type = "application/cloudevents+json";
@@ -258,16 +258,17 @@ TEST_F(EventBuilderOnRabbitMq, WhoeverIsKilledEachBuildIsRecordedOnce) {
   const auto start = [&](std::size_t i) {
     builders[i] = std::make_unique<ChildProcess>(
         ONCE_EXAMPLE, Words{"work", shared_rabbitmq().address(queues[i]), "--store", store.url(),
-                            "--ttl", queues[i] == "builds" ? "24h" : "1h", "--lease", "1s"});
+                            "--ttl", queues[i] == "builds" ? "24h" : "1h", "--lease", "500ms"});
     ASSERT_NE(builders[i]->read_line().value_or(""), "");
   };
   for (std::size_t i = 0; i < builders.size(); ++i) start(i);
   std::mt19937 random(9);
+  rabbitmq::Publisher publisher(broker("builds"));
   for (const std::string& event : events) {
     const std::string queue = is_preview(event) ? "previews" : "builds";
-    for (unsigned times = random() % 2; times < 2; ++times) send(queue, event);
+    for (unsigned times = random() % 2; times < 2; ++times) send(publisher, queue, event);
   }
-  send("builds", R"({"specversion":"1.0","type":"t","source":"/s","id":"nonsense"})");
+  send(publisher, "builds", R"({"specversion":"1.0","type":"t","source":"/s","id":"nonsense"})");
 
   once::Once once = once::open(store.url(), "event_builder").value();
   for (const std::size_t when : {10U, 30U}) {

@@ -110,11 +110,11 @@ TEST(ScreenshotWorker, TheOneCommandTellsTheTruthAboutItsPictures) {
   const TempDir dir;
   const std::string store = (dir.path() / "store").string();
   const Finished story = run_to_end({"--store", store, "--shots", (dir.path() / "shots").string(),
-                                     "--jobs", "30", "--seed", "7"});
+                                     "--jobs", "15", "--seed", "7"});
   ASSERT_EQ(story.status, 0) << story.output;
-  EXPECT_TRUE(story.says("30 of 30 jobs have one address")) << story.output;
+  EXPECT_TRUE(story.says("15 of 15 jobs have one address")) << story.output;
   once::Once once = once::open(store).value();
-  expect_done(once, story.output.substr(0, story.output.find(':')), 30);
+  expect_done(once, story.output.substr(0, story.output.find(':')), 15);
 }
 
 TEST(ScreenshotWorker, BadOptionsAreSaidAndNothingIsDone) {
@@ -226,7 +226,7 @@ TEST(ScreenshotWorker, OnSqsAndDynamoDbTheSame) {
   ONCE_NEEDS_SERVER(ElasticMq);
   ONCE_NEEDS_SERVER(once::testing::DynamoDbLocal);
   const once::testing::DynamoDbTable table;
-  Fleet(table.address(), "more-jobs", 2, 12, 5).run(0);
+  Fleet(table.address(), "more-jobs", 2, 6, 5).run(0);
 }
 
 }  // namespace

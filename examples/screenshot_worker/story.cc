@@ -26,7 +26,7 @@ using examples::LocalQueue;
 
 constexpr int kWorkers = 5;
 constexpr std::size_t kBegun = 5;  // Jobs, by the worker that dies.
-constexpr once::Duration kLease = 500ms;
+constexpr once::Duration kLease = 300ms;
 
 // Every third one is sent twice, and none in its order. Answers how many messages that makes.
 std::size_t send_all(LocalQueue& queue, const std::vector<Job>& jobs, std::mt19937_64& random) {
