@@ -96,9 +96,8 @@ once::Result<bool> has(const Json& change, const Entry& entry) {
 once::Result<Json> with(const std::optional<Json>& change, const Entry& entry) {
   if (entry.type == "created" && change) return refused("there is such a change already");
   if (entry.type != "created" && !change) return refused("there is no such change");
-  Json next = change.value_or(Json{{"meetings", Json::object()},
-                                   {"processed", Json::object()},
-                                   {"history", Json::array()}});
+  Json next = change.value_or(Json{
+      {"meetings", Json::object()}, {"processed", Json::object()}, {"history", Json::array()}});
   if (next["history"].size() >= kMostEntries) return refused("its history is full");
   if (const once::Result<void> done = apply(next, entry); !done) {
     return std::unexpected(done.error());

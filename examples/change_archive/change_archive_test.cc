@@ -22,11 +22,6 @@ using once::testing::ChildProcess;
 using once::testing::ServerProcess;
 using once::testing::TempDir;
 
-Finished run_on(const std::string& store, std::vector<std::string> arguments) {
-  arguments.insert(arguments.end(), {"--store", store});
-  return run_to_end(arguments);
-}
-
 // What stands there, if its history makes it and has each id once.
 Json checked(const std::string& store, const std::string& name) {
   once::Once once = once::open(store).value();
@@ -53,7 +48,7 @@ TEST(ChangeArchive, TheOneCommandTellsTheTruthAboutItsObject) {
   for (int i = 1; i <= 6; ++i) {
     EXPECT_EQ(change["meetings"][word("review-", i)], i % 2 == 0 ? "cancelled" : "scheduled");
   }
-  EXPECT_NE(story.output.find("history of 78 entries: none lost, none twice"), std::string::npos);
+  EXPECT_TRUE(story.says("history of 78 entries: none lost, none twice"));
 }
 
 TEST(ChangeArchive, BadOptionsAreSaidAndNothingIsDone) {
@@ -115,8 +110,7 @@ class Crowd {
       if (kill == kills / 2) interrupt();
     }
     for (auto& child : fleet_) {
-      while (child->read_line()) {
-      }
+      rest_of(*child);
       EXPECT_EQ(child->wait(), 0);
     }
     front.join();
@@ -128,7 +122,7 @@ class Crowd {
   static constexpr int kRounds = 6;  // Of the front end: a meeting and an edit, and so on.
 
   std::unique_ptr<ChildProcess> start(int customer) const {
-    std::vector<std::string> arguments = {"processed", "change", word("customer-", customer)};
+    Words arguments = {"processed", "change", word("customer-", customer)};
     for (int task = 0; task < tasks_; ++task) arguments.push_back(word("task-", task));
     arguments.insert(arguments.end(), {"--store", store_});
     return std::make_unique<ChildProcess>(ONCE_EXAMPLE, arguments);

@@ -7,6 +7,7 @@
 #include "archive.h"
 #include "arguments.h"
 #include "once/open.h"
+#include "program.h"
 #include "story.h"
 #include "temporary_directory.h"
 
@@ -40,11 +41,7 @@ constexpr std::string_view kHelp =
 
 Whoever was interrupted simply does the same again: an entry is recorded once.
 )";
-
-int fail(const once::Error& error) {
-  std::cerr << "change_archive: " << error.message << '\n';
-  return 1;
-}
+constexpr examples::Program kProgram("change_archive", kHelp);
 
 std::string new_id() {
   const auto words = {once::system_entropy().random(), once::system_entropy().random()};
@@ -62,14 +59,15 @@ void check_text(const Entry& entry) {
 }
 
 int tell(const once::Result<change_archive::Recorded>& recorded, const std::string& id) {
-  if (!recorded) return fail(recorded.error());
+  if (!recorded) return kProgram.fail(recorded.error());
   std::cout << id << (recorded->before ? " was recorded before\n" : " is recorded\n") << std::flush;
   return 0;
 }
 
-int save_page(once::Once& once, const std::string& change, const std::string& etag, const Entry& entry) {
+int save_page(once::Once& once, const std::string& change, const std::string& etag,
+              const Entry& entry) {
   const auto saved = change_archive::save(once, change, etag, entry);
-  if (!saved) return fail(saved.error());
+  if (!saved) return kProgram.fail(saved.error());
   if (const auto* recorded = std::get_if<change_archive::Recorded>(&*saved)) {
     return tell(*recorded, entry.id);
   }
@@ -80,8 +78,8 @@ int save_page(once::Once& once, const std::string& change, const std::string& et
 
 int show(once::Once& once, const std::string& change) {
   const auto standing = change_archive::load(once, change);
-  if (!standing) return fail(standing.error());
-  if (!*standing) return fail({once::ErrorCode::invalid, "there is no such change"});
+  if (!standing) return kProgram.fail(standing.error());
+  if (!*standing) return kProgram.fail({once::ErrorCode::invalid, "there is no such change"});
   std::cout << (*standing)->etag << '\n' << (*standing)->change.dump(2) << '\n';
   return 0;
 }
@@ -89,11 +87,14 @@ int show(once::Once& once, const std::string& change) {
 // The entries that a command line asks for.
 std::vector<Entry> entries_of(const std::string& verb, Arguments& arguments,
                               const std::optional<std::string>& id, const std::string& by) {
-  const std::string what = arguments.word(verb == "processed" ? "the customer" : "what it is about");
+  const std::string what =
+      arguments.word(verb == "processed" ? "the customer" : "what it is about");
   if (verb == "create") return {{"created", "created", by, {what}}};
   if (verb == "edit") return {{id ? *id : new_id(), "edited", by, {what}}};
-  if (verb == "schedule") return {{id.value_or("scheduled/" + what), "meeting_scheduled", by, {what}}};
-  if (verb == "cancel") return {{id.value_or("cancelled/" + what), "meeting_cancelled", by, {what}}};
+  if (verb == "schedule")
+    return {{id.value_or("scheduled/" + what), "meeting_scheduled", by, {what}}};
+  if (verb == "cancel")
+    return {{id.value_or("cancelled/" + what), "meeting_cancelled", by, {what}}};
   std::vector<Entry> entries;
   do {
     const std::string task = arguments.word("the task");
@@ -103,15 +104,14 @@ std::vector<Entry> entries_of(const std::string& verb, Arguments& arguments,
 }
 
 int run_story(Arguments& arguments, const std::optional<std::string>& store) {
-  const auto customers = static_cast<int>(arguments.number("--customers", 30, 1, 1'000));
-  const auto seed = static_cast<std::uint64_t>(arguments.number("--seed", 1, 0, 1'000'000'000));
+  const auto customers = arguments.number<int>("--customers", 30, 1, 1'000);
+  const std::uint32_t seed = arguments.seed();
   arguments.end();
   const examples::TemporaryDirectory directory;
   once::Result<once::Once> once = once::open(store.value_or(directory.path().string()));
-  if (!once) return fail(once.error());
+  if (!once) return kProgram.fail(once.error());
   const once::Result<bool> kept = change_archive::tell_story(*once, customers, seed);
-  if (!kept) return fail(kept.error());
-  return *kept ? 0 : 1;
+  return kProgram.status_of(kept);
 }
 
 int run_verb(Arguments& arguments, const std::string& store) {
@@ -130,7 +130,7 @@ int run_verb(Arguments& arguments, const std::string& store) {
   for (const Entry& entry : entries) check_text(entry);
 
   once::Result<once::Once> once = once::open(store);
-  if (!once) return fail(once.error());
+  if (!once) return kProgram.fail(once.error());
   if (verb == "show") return show(*once, change);
   for (Entry& entry : entries) {
     entry.time = once->now().time_since_epoch().count();
@@ -142,11 +142,7 @@ int run_verb(Arguments& arguments, const std::string& store) {
   return 0;
 }
 
-int run(Arguments arguments) {
-  if (arguments.flag("--help")) {
-    std::cout << kHelp;
-    return 0;
-  }
+int run(Arguments& arguments) {
   const std::optional<std::string> store = arguments.option("--store");
   return arguments.has_words() ? run_verb(arguments, store.value_or("./changes"))
                                : run_story(arguments, store);
@@ -154,14 +150,4 @@ int run(Arguments arguments) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(Arguments(argc, argv));
-  } catch (const BadUsage& wrong) {
-    std::cerr << "change_archive: " << wrong.what() << "; see change_archive --help\n";
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "change_archive: " << error.what() << '\n';
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return kProgram.main(argc, argv, run); }

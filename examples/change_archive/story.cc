@@ -119,7 +119,7 @@ bool is_whole(const Json& change, const Account& account) {
 
 }  // namespace
 
-once::Result<bool> tell_story(once::Once& once, int customers, std::uint64_t seed) {
+once::Result<bool> tell_story(once::Once& once, int customers, std::uint32_t seed) {
   const std::string name = "change-" + std::to_string(now_of(once));
   std::mt19937_64 random(seed);
   Account account;
@@ -139,15 +139,16 @@ once::Result<bool> tell_story(once::Once& once, int customers, std::uint64_t see
   if (!end) return std::unexpected(end.error());
   if (!*end) return false;
   const Json& change = (*end)->change;
-  const std::size_t expected = 1 + static_cast<std::size_t>(2 * customers) + kEdits + kMeetings +
-                               kMeetings / 2;
+  const std::size_t expected =
+      1 + static_cast<std::size_t>(2 * customers) + kEdits + kMeetings + kMeetings / 2;
   const bool whole = is_whole(change, account) && change["history"].size() == expected;
   const once::Result<Json> again = replayed(change["history"]);
   const bool same = again && *again == change;
   std::printf("%s: %d customers and a front end, %zu entries\n", name.c_str(), customers,
               account.ids().size());
-  std::printf("others were faster %d times, and %d saves of a stale page were refused: tried again\n",
-              account.conflicts(), account.stale_saves());
+  std::printf(
+      "others were faster %d times, and %d saves of a stale page were refused: tried again\n",
+      account.conflicts(), account.stale_saves());
   std::printf("%d entries were recorded again by a second back end: known by their ids\n",
               account.repeats());
   std::printf("history of %zu entries: %s\n", change["history"].size(),

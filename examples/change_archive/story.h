@@ -8,6 +8,6 @@
 namespace change_archive {
 
 // Prints what happened. True if every promise was kept, which is counted and not assumed.
-once::Result<bool> tell_story(once::Once& once, int customers, std::uint64_t seed);
+once::Result<bool> tell_story(once::Once& once, int customers, std::uint32_t seed);
 
 }  // namespace change_archive

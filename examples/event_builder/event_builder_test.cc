@@ -9,6 +9,7 @@
 #include <sstream>
 #include <thread>
 
+#include "examples/run_program.h"
 #include "queues/rabbitmq/publisher.h"
 #include "testing/raw_http.h"
 #include "testing/server_process.h"
@@ -17,32 +18,30 @@
 #include "testing/temp_dir.h"
 #include "testing/work/worker_process.h"
 
-namespace once::testing {
+namespace examples {
 namespace {
 
 using namespace std::chrono_literals;
 
-using Words = std::vector<std::string>;
 using Json = nlohmann::json;
-
-struct Ended {
-  int status = 0;
-  Words lines;
-};
-
-Ended run(const Words& arguments) {
-  ChildProcess child(ONCE_EXAMPLE, arguments);
-  Ended ended;
-  while (auto line = child.read_line()) ended.lines.push_back(*line);
-  ended.status = child.wait();
-  return ended;
-}
+using once::testing::ChildProcess;
+using once::testing::eventually;
+using once::testing::RabbitMq;
+using once::testing::RawAnswer;
+using once::testing::RawHttp;
+using once::testing::ServerProcess;
+using once::testing::shared_rabbitmq;
+using once::testing::tally;
+using once::testing::TempDir;
+namespace rabbitmq = once::rabbitmq;
 
 Words make_events(int count, int seed) {
-  Ended ended = run({"events", "--count", std::to_string(count), "--seed", std::to_string(seed)});
+  const Finished ended =
+      run_to_end({"events", "--count", std::to_string(count), "--seed", std::to_string(seed)});
   EXPECT_EQ(ended.status, 0);
-  EXPECT_EQ(ended.lines.size(), static_cast<std::size_t>(count));
-  return ended.lines;
+  Words lines = ended.lines();
+  EXPECT_EQ(lines.size(), static_cast<std::size_t>(count));
+  return lines;
 }
 
 // By source and id.
@@ -53,11 +52,11 @@ bool is_preview(const std::string& event) {
   return Json::parse(event)["type"] == "example.preview.start";
 }
 
-std::map<std::string, int> recorded(Once& once) {
+std::map<std::string, int> recorded(once::Once& once) {
   std::map<std::string, int> builds;
   const auto page = once.log().read("builds", {.limit = 1'000});
   if (!page) return builds;
-  for (const LogEntry& entry : page->events) ++builds[name_of(Json::parse(entry.data))];
+  for (const once::LogEntry& entry : page->events) ++builds[name_of(Json::parse(entry.data))];
   return builds;
 }
 
@@ -70,21 +69,21 @@ std::map<std::string, int> each_once(const Words& events) {
 TEST(EventBuilder, OneCommandRecordsEachBuildOnceAndPreviewsAgainAfterTheirTtl) {
   const TempDir dir;
   const std::string store = (dir.path() / "store").string();
-  const Ended ended = run({"--count", "40", "--seed", "5", "--store", store});
-  ASSERT_EQ(ended.status, 0) << ::testing::PrintToString(ended.lines);
+  const Finished ended = run_to_end({"--count", "40", "--seed", "5", "--store", store});
+  ASSERT_EQ(ended.status, 0) << ended.output;
   std::map<std::string, int> expected;
   for (const std::string& event : make_events(40, 5)) {
     expected[name_of(Json::parse(event))] = is_preview(event) ? 2 : 1;
   }
-  Once once = open(store, "event_builder").value();
+  once::Once once = once::open(store, "event_builder").value();
   EXPECT_EQ(recorded(once), expected);
   EXPECT_EQ(tally(once, "example.build.start"), 30);
   EXPECT_EQ(tally(once, "example.preview.start"), 20);
 }
 
 TEST(EventBuilder, OneCommandNeedsNoArguments) {
-  const Ended ended = run({});
-  EXPECT_EQ(ended.status, 0) << ::testing::PrintToString(ended.lines);
+  const Finished ended = run_to_end({});
+  EXPECT_EQ(ended.status, 0) << ended.output;
 }
 
 // The builder behind `once serve` with the routes that the example has.
@@ -182,7 +181,7 @@ TEST_F(EventBuilderOverHttp, WhoeverIsKilledEachEventIsRecordedOnceAndDuplicates
       start_builder();
     }
   }
-  Once once = open(server_->url()).value();
+  once::Once once = once::open(server_->url()).value();
   EXPECT_EQ(recorded(once), each_once(events));
   EXPECT_EQ(tally(once, "builds"), 30);
   EXPECT_EQ(tally(once, "previews"), 10);
@@ -205,8 +204,8 @@ TEST_F(EventBuilderOverHttp, WhoeverIsKilledEachEventIsRecordedOnceAndDuplicates
     const auto claim = once.claims().show("event/" + std::to_string(source.size()) + ":" + source +
                                           std::string(json["id"]));
     ASSERT_TRUE(claim && *claim) << event;
-    const Duration known = (*claim)->kept_until - (*claim)->completed;
-    EXPECT_EQ(known, is_preview(event) ? Duration(1h) : Duration(24h)) << event;
+    const once::Duration known = (*claim)->kept_until - (*claim)->completed;
+    EXPECT_EQ(known, is_preview(event) ? once::Duration(1h) : once::Duration(24h)) << event;
   }
 }
 
@@ -229,12 +228,12 @@ class EventBuilderOnRabbitMq : public ::testing::Test {
     return {.host = "127.0.0.1", .port = shared_rabbitmq().port(), .queue = queue};
   }
 
-  static void send(const std::string& queue, const std::string& body) {
-    rabbitmq::Publisher publisher(broker(queue));
-    Message message;
+  static void send(rabbitmq::Publisher& publisher, const std::string& queue,
+                   const std::string& body) {
+    once::Message message;
     message.body = body;
     message.content_type = "application/cloudevents+json";
-    const Result<void> sent = publisher.publish(queue, message);
+    const once::Result<void> sent = publisher.publish(queue, message);
     ASSERT_TRUE(sent.has_value()) << sent.error().message;
   }
 
@@ -259,18 +258,19 @@ TEST_F(EventBuilderOnRabbitMq, WhoeverIsKilledEachBuildIsRecordedOnce) {
   const auto start = [&](std::size_t i) {
     builders[i] = std::make_unique<ChildProcess>(
         ONCE_EXAMPLE, Words{"work", shared_rabbitmq().address(queues[i]), "--store", store.url(),
-                            "--ttl", queues[i] == "builds" ? "24h" : "1h", "--lease", "1s"});
+                            "--ttl", queues[i] == "builds" ? "24h" : "1h", "--lease", "500ms"});
     ASSERT_NE(builders[i]->read_line().value_or(""), "");
   };
   for (std::size_t i = 0; i < builders.size(); ++i) start(i);
   std::mt19937 random(9);
+  rabbitmq::Publisher publisher(broker("builds"));
   for (const std::string& event : events) {
     const std::string queue = is_preview(event) ? "previews" : "builds";
-    for (unsigned times = random() % 2; times < 2; ++times) send(queue, event);
+    for (unsigned times = random() % 2; times < 2; ++times) send(publisher, queue, event);
   }
-  send("builds", R"({"specversion":"1.0","type":"t","source":"/s","id":"nonsense"})");
+  send(publisher, "builds", R"({"specversion":"1.0","type":"t","source":"/s","id":"nonsense"})");
 
-  Once once = open(store.url(), "event_builder").value();
+  once::Once once = once::open(store.url(), "event_builder").value();
   for (const std::size_t when : {10U, 30U}) {
     ASSERT_TRUE(eventually([&] { return recorded(once).size() >= when; }));
     const std::size_t victim = random() % builders.size();
@@ -283,13 +283,13 @@ TEST_F(EventBuilderOnRabbitMq, WhoeverIsKilledEachBuildIsRecordedOnce) {
   for (auto& builder : builders) ::kill(builder->pid(), SIGTERM);
   for (auto& builder : builders) EXPECT_EQ(builder->wait(), 0);
   EXPECT_EQ(recorded(once), each_once(events));
-  std::map<Duration, int> known;
-  const auto done = once.claims().list(ClaimState::Kind::done);
+  std::map<once::Duration, int> known;
+  const auto done = once.claims().list(once::ClaimState::Kind::done);
   ASSERT_TRUE(done.has_value());
   for (const auto& claim : done->claims) {
     ++known[claim.state.kept_until - claim.state.completed];
   }
-  EXPECT_EQ(known, (std::map<Duration, int>{{1h, 15}, {24h, 45}}));
+  EXPECT_EQ(known, (std::map<once::Duration, int>{{1h, 15}, {24h, 45}}));
 }
 
 TEST(EventBuilder, BadOptionsAreRefused) {
@@ -298,11 +298,11 @@ TEST(EventBuilder, BadOptionsAreRefused) {
                              Words{"--listen", "65536"}, Words{"work"}, Words{"work", "amqp://h/q"},
                              Words{"work", "amqp://h/q", "--store", "memory:", "--ttl", "soon"},
                              Words{"work", "amqp://h/q", "more", "--store", "memory:"}}) {
-    EXPECT_EQ(run(wrong).status, 2) << wrong[0];
+    EXPECT_EQ(run_to_end(wrong).status, 2) << wrong[0];
   }
-  EXPECT_EQ(run({"work", "ftp://h/q", "--store", "memory:"}).status, 1);
-  EXPECT_EQ(run({"--store", "http://127.0.0.1:1"}).status, 1);
+  EXPECT_EQ(run_to_end({"work", "ftp://h/q", "--store", "memory:"}).status, 1);
+  EXPECT_EQ(run_to_end({"--store", "http://127.0.0.1:1"}).status, 2);
 }
 
 }  // namespace
-}  // namespace once::testing
+}  // namespace examples

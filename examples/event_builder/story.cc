@@ -16,6 +16,7 @@ namespace event_builder {
 namespace {
 
 using namespace std::chrono_literals;
+using examples::LocalQueue;
 using once::Result;
 
 // The system's clock, in a story that does not want to wait for hours.
@@ -42,7 +43,7 @@ class Builders {
  public:
   Builders(once::Once& once, LocalQueue& queue, const Kind& kind, once::Clock& clock) {
     const once::WorkerOptions options{
-        .concurrency = 3, .lease = 1s, .ttl = kind.known, .first_delay = 20ms};
+        .concurrency = 3, .lease = 400ms, .ttl = kind.known, .first_delay = 20ms};
     for (int i = 0; i < 2; ++i) {
       auto& worker = workers_.emplace_back(
           std::make_unique<once::Worker>(once, queue, options, handle, clock));

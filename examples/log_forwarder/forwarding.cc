@@ -47,9 +47,9 @@ once::Result<bool> Source::read_line() {
   for (char c = 0; in_.get(c);) {
     if (c == '\n') return true;
     if (line_.size() == kMostBytes) {
-      return once::failure(once::ErrorCode::too_large,
-                           "line " + std::to_string(number_ + 1) + " of " + name_ +
-                               " has more than " + std::to_string(kMostBytes) + " bytes");
+      return once::failure(once::ErrorCode::too_large, "line " + std::to_string(number_ + 1) +
+                                                           " of " + name_ + " has more than " +
+                                                           std::to_string(kMostBytes) + " bytes");
     }
     line_ += c;
   }

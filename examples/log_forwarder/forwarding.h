@@ -11,7 +11,7 @@
 
 namespace log_forwarder {
 
-inline constexpr std::size_t kMostLines = 25;               // Of a delivery,
+inline constexpr std::size_t kMostLines = 25;                      // Of a delivery,
 inline constexpr std::size_t kMostBytes = std::size_t{64} * 1024;  // all of them together.
 
 // Lines that come together and are stored together. Delivered again, it has the same id.
@@ -26,8 +26,8 @@ struct Delivery {
 once::Result<once::Appended> forward(once::Once& once, const std::string& execution,
                                      const Delivery& delivery);
 
-// Cuts what a source says into deliveries. Where they begin depends on nothing but the lines before,
-// so that a forwarder which starts from the beginning makes the same ones again.
+// Cuts what a source says into deliveries. Where they begin depends on nothing but the lines
+// before, so that a forwarder which starts from the beginning makes the same ones again.
 class Source {
  public:
   Source(std::string name, std::istream& in) : name_(std::move(name)), in_(in) {}
@@ -40,8 +40,8 @@ class Source {
 
   const std::string name_;
   std::istream& in_;
-  std::string line_;        // Read, and not delivered yet,
-  bool has_line_ = false;   // if this says so.
+  std::string line_;         // Read, and not delivered yet,
+  bool has_line_ = false;    // if this says so.
   std::int64_t number_ = 0;  // Of that line, from 1.
 };
 

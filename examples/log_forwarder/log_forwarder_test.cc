@@ -23,15 +23,8 @@ using once::testing::ChildProcess;
 using once::testing::ServerProcess;
 using once::testing::TempDir;
 
-// Of what it still prints, up to its end.
-std::string all_of(ChildProcess& child) {
-  std::string text;
-  while (std::optional<std::string> line = child.read_line()) text.append(*line).append("\n");
-  return text;
-}
-
-std::string read_all(const std::string& store, const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments = {"read", "job", "--store", store};
+std::string read_all(const std::string& store, const Words& more = {}) {
+  Words arguments = {"read", "job", "--store", store};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const Finished reader = run_to_end(arguments);
   EXPECT_EQ(reader.status, 0);
@@ -54,11 +47,9 @@ TEST(LogForwarder, TheOneCommandTellsTheTruthAboutItsLog) {
     bytes += std::to_string(i + 1).size() + page.events[i].data.size() + 2;
   }
   EXPECT_EQ(lines.size(), page.events.size());
-  EXPECT_NE(story.output.find("indexes 1 to " + std::to_string(lines.size()) + ": none missing"),
-            std::string::npos)
+  EXPECT_TRUE(story.says("indexes 1 to " + std::to_string(lines.size()) + ": none missing"))
       << story.output;
-  EXPECT_NE(story.output.find("the same " + std::to_string(bytes) + " bytes"), std::string::npos)
-      << story.output;
+  EXPECT_TRUE(story.says("the same " + std::to_string(bytes) + " bytes")) << story.output;
 }
 
 TEST(LogForwarder, BadOptionsAreSaidAndNothingIsDone) {
@@ -112,16 +103,16 @@ class Sources {
 };
 
 // Two forwarders at once for each source, killed after a random number of deliveries and started
-// again from the beginning; `interrupt` happens half way. Answers how many of them a kill still found
-// at work.
-int forward_with_kills(const Sources& sources, const std::string& store, int kills, unsigned seed,
-                        const std::function<void()>& interrupt = [] {}) {
+// again from the beginning; `interrupt` happens half way. Answers how many of them a kill still
+// found at work.
+int forward_with_kills(
+    const Sources& sources, const std::string& store, int kills, unsigned seed,
+    const std::function<void()>& interrupt = [] {}) {
   std::mt19937 random(seed);
   const auto start = [&](const std::string& file) {
     return std::make_unique<ChildProcess>(
-        ONCE_EXAMPLE,
-        std::vector<std::string>{"forward", "job", file, "--source",
-                                 std::filesystem::path(file).filename(), "--store", store});
+        ONCE_EXAMPLE, Words{"forward", "job", file, "--source",
+                            std::filesystem::path(file).filename(), "--store", store});
   };
   std::vector<std::pair<std::string, std::unique_ptr<ChildProcess>>> fleet;
   for (int copy = 0; copy < 2; ++copy) {
@@ -140,7 +131,7 @@ int forward_with_kills(const Sources& sources, const std::string& store, int kil
     if (kill == kills / 2) interrupt();
   }
   for (auto& [file, child] : fleet) {
-    all_of(*child);
+    rest_of(*child);
     EXPECT_EQ(child->wait(), 0) << file;
   }
   return killed;
@@ -152,8 +143,8 @@ TEST(LogForwarder, KilledForwardersAndAKilledServerLeaveOneLogThatAllReadersSeeA
   ServerProcess server((dir.path() / "store").string());
   ASSERT_TRUE(server.running());
   const std::string last = std::to_string(sources.lines().size());
-  ChildProcess follower(ONCE_EXAMPLE, {"read", "job", "--follow", "--until", last, "--store",
-                                       server.url()});
+  ChildProcess follower(ONCE_EXAMPLE,
+                        {"read", "job", "--follow", "--until", last, "--store", server.url()});
   const int killed = forward_with_kills(sources, server.url(), 12, 3, [&] {
     server.kill();
     server.start(server.port());
@@ -161,7 +152,7 @@ TEST(LogForwarder, KilledForwardersAndAKilledServerLeaveOneLogThatAllReadersSeeA
   EXPECT_GT(killed, 2);
   const std::string late = read_all(server.url());
   sources.check(late);
-  EXPECT_EQ(all_of(follower), late);
+  EXPECT_EQ(rest_of(follower), late);
   EXPECT_EQ(follower.wait(), 0);
   EXPECT_EQ(read_all(server.url(), {"--until", "300"}) + read_all(server.url(), {"--from", "301"}),
             late);
@@ -182,10 +173,10 @@ TEST(LogForwarder, ASourceWhoseLinesChangedIsRefusedAndStoresNothing) {
   const TempDir dir;
   const std::string store = (dir.path() / "store").string();
   const std::string file = (dir.path() / "lines").string();
-  const std::vector<std::string> forward = {"forward", "job", file, "--store", store};
+  const Words forward = {"forward", "job", file, "--store", store};
   std::ofstream(file) << "one\ntwo";
   EXPECT_EQ(run_to_end(forward).status, 0);
-  EXPECT_NE(run_to_end(forward).output.find("stands at 1 to 2, as before"), std::string::npos);
+  EXPECT_TRUE(run_to_end(forward).says("stands at 1 to 2, as before"));
   std::ofstream(file) << "one\nthree\n";
   EXPECT_EQ(run_to_end(forward).status, 1);
   EXPECT_EQ(read_all(store), "1 one\n2 two\n");

@@ -9,6 +9,7 @@
 #include "arguments.h"
 #include "forwarding.h"
 #include "once/open.h"
+#include "program.h"
 #include "story.h"
 #include "temporary_directory.h"
 
@@ -16,6 +17,7 @@ namespace {
 
 using examples::Arguments;
 using examples::BadUsage;
+using examples::say;
 
 constexpr std::string_view kHelp =
     R"(log_forwarder: many forwarders, one log without gaps
@@ -35,24 +37,17 @@ constexpr std::string_view kHelp =
 
 A forwarder that died is simply started again: what is stored already keeps its indexes.
 )";
-
-// At once, for whoever reads along.
-void say(const std::string& line) { std::cout << line << '\n' << std::flush; }
-
-int fail(const once::Error& error) {
-  std::cerr << "log_forwarder: " << error.message << '\n';
-  return 1;
-}
+constexpr examples::Program kProgram("log_forwarder", kHelp);
 
 int forward_all(once::Once& once, const std::string& execution, const std::string& name,
                 std::istream& in) {
   log_forwarder::Source source(name, in);
   for (;;) {
     const once::Result<log_forwarder::Delivery> delivery = source.next();
-    if (!delivery) return fail(delivery.error());
+    if (!delivery) return kProgram.fail(delivery.error());
     if (delivery->lines.empty()) return 0;
     const auto place = log_forwarder::forward(once, execution, *delivery);
-    if (!place) return fail(place.error());
+    if (!place) return kProgram.fail(place.error());
     say(delivery->id + " stands at " + std::to_string(place->first) + " to " +
         std::to_string(place->last) + (place->replayed ? ", as before" : ""));
   }
@@ -67,7 +62,7 @@ int run_forward(Arguments& arguments, const std::string& store) {
   if (file != "-") in.open(file, std::ios::binary);
   if (!in) throw BadUsage("there is no file " + file + " to read");
   once::Result<once::Once> once = once::open(store);
-  if (!once) return fail(once.error());
+  if (!once) return kProgram.fail(once.error());
   return forward_all(*once, execution, named.value_or(file), file == "-" ? std::cin : in);
 }
 
@@ -79,31 +74,26 @@ int run_read(Arguments& arguments, const std::string& store) {
   const std::string execution = arguments.word("the execution");
   arguments.end();
   once::Result<once::Once> once = once::open(store);
-  if (!once) return fail(once.error());
+  if (!once) return kProgram.fail(once.error());
   const auto print = [](const once::LogEntry& e) { say(std::to_string(e.index) + " " + e.data); };
   const auto end =
       follows ? log_forwarder::follow(*once, execution, from, until, print, [] { return false; })
               : log_forwarder::read(*once, execution, from, until, print);
-  return end ? 0 : fail(end.error());
+  return end ? 0 : kProgram.fail(end.error());
 }
 
 int run_story(Arguments& arguments, const std::optional<std::string>& store) {
-  const auto deliveries = static_cast<int>(arguments.number("--deliveries", 100, 1, 100'000));
-  const auto seed = static_cast<std::uint64_t>(arguments.number("--seed", 1, 0, 1'000'000'000));
+  const auto deliveries = arguments.number<int>("--deliveries", 100, 1, 100'000);
+  const std::uint32_t seed = arguments.seed();
   arguments.end();
   const examples::TemporaryDirectory directory;
   once::Result<once::Once> once = once::open(store.value_or(directory.path().string()));
-  if (!once) return fail(once.error());
+  if (!once) return kProgram.fail(once.error());
   const once::Result<bool> kept = log_forwarder::tell_story(*once, deliveries, seed);
-  if (!kept) return fail(kept.error());
-  return *kept ? 0 : 1;
+  return kProgram.status_of(kept);
 }
 
-int run(Arguments arguments) {
-  if (arguments.flag("--help")) {
-    std::cout << kHelp;
-    return 0;
-  }
+int run(Arguments& arguments) {
   const std::optional<std::string> store = arguments.option("--store");
   if (!arguments.has_words()) return run_story(arguments, store);
   const std::string verb = arguments.word("what to do");
@@ -114,14 +104,4 @@ int run(Arguments arguments) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(Arguments(argc, argv));
-  } catch (const BadUsage& wrong) {
-    std::cerr << "log_forwarder: " << wrong.what() << "; see log_forwarder --help\n";
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "log_forwarder: " << error.what() << '\n';
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return kProgram.main(argc, argv, run); }

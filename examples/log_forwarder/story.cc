@@ -131,8 +131,9 @@ once::Result<Transcript> reconnect_at_every_index(once::Once& once, const std::s
 
 }  // namespace
 
-once::Result<bool> tell_story(once::Once& once, int deliveries, std::uint64_t seed) {
-  const std::string execution = "execution-" + std::to_string(once.now().time_since_epoch().count());
+once::Result<bool> tell_story(once::Once& once, int deliveries, std::uint32_t seed) {
+  const std::string execution =
+      "execution-" + std::to_string(once.now().time_since_epoch().count());
   std::mt19937_64 random(seed);
   Subscription subscription(deliveries, random);
   Counts counts;

@@ -9,6 +9,6 @@
 namespace log_forwarder {
 
 // Prints what happened. True if every promise was kept, which is counted and not assumed.
-once::Result<bool> tell_story(once::Once& once, int deliveries, std::uint64_t seed);
+once::Result<bool> tell_story(once::Once& once, int deliveries, std::uint32_t seed);
 
 }  // namespace log_forwarder

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace once::testing {
+namespace page_stats {
 
 class XmlCheck {
  public:
@@ -97,4 +97,4 @@ class XmlCheck {
 
 inline std::string xml_fault(std::string_view text) { return XmlCheck(text).fault(); }
 
-}  // namespace once::testing
+}  // namespace page_stats

@@ -1,7 +1,8 @@
 // A screenshot that somebody wants, as it travels in a queue: a CloudEvent, so that it is known by
 // its id however often it is sent.
 //
-//   {"specversion": "1.0", "source": "/screenshots", "type": "screenshot.wanted", "id": "front-page",
+//   {"specversion": "1.0", "source": "/screenshots", "type": "screenshot.wanted", "id":
+//   "front-page",
 //    "data": {"page": "https://example.org/", "width": 320, "height": 200}}
 #pragma once
 

@@ -1,30 +1,31 @@
 // Takes screenshots of pages that a queue names. However often a job is delivered and whichever
 // worker dies over it, it ends with one picture, whose address is the job's result.
-#include <signal.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
-#include <limits>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include "arguments.h"
 #include "job.h"
 #include "once/open.h"
 #include "once/queues.h"
 #include "once/work.h"
+#include "program.h"
 #include "shooting.h"
+#include "stop_on_signal.h"
 #include "story.h"
 #include "temporary_directory.h"
 
 namespace {
 
+using namespace std::chrono_literals;
+
 using examples::Arguments;
 using examples::BadUsage;
+using examples::say;
 using screenshot_worker::Job;
 using screenshot_worker::Studio;
 
@@ -41,46 +42,13 @@ constexpr std::string_view kHelp =
   --shots DIR    where pictures go (./shots; the first form: with its directory)
   --queue URL    work: sqs://QUEUE?region=REGION or amqp://USER:PASSWORD@HOST/QUEUE
   --at-once N    work: so many jobs at a time (1)
-  --lease N      work: a dead worker's job is another's after so many seconds (30)
-  --render N     work: pretend that rendering takes so many milliseconds (0)
+  --lease TIME   work: a dead worker's job is another's after so long (30s)
+  --render TIME  work: pretend that rendering takes so long (0ms)
   --owner NAME   work: a name for people
   --jobs N       the first form: how many (40)
   --seed N       the first form: what happens when (1)
 )";
-
-// Whole lines, of several threads.
-void say(const std::string& line) { std::cout << (line + "\n") << std::flush; }
-
-int fail(const once::Error& error) {
-  std::cerr << "screenshot_worker: " << error.message << '\n';
-  return 1;
-}
-
-// Lets a worker finish what it is at when TERM or INT comes.
-class StopOnSignal {
- public:
-  explicit StopOnSignal(once::Worker& worker) {
-    sigemptyset(&signals_);
-    sigaddset(&signals_, SIGTERM);
-    sigaddset(&signals_, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);  // Here, and in the threads that follow.
-    thread_ = std::thread([this, &worker] {
-      int signal = 0;
-      sigwait(&signals_, &signal);
-      worker.stop();
-    });
-  }
-  ~StopOnSignal() {
-    ::kill(::getpid(), SIGTERM);  // If none came.
-    thread_.join();
-  }
-  StopOnSignal(const StopOnSignal&) = delete;
-  StopOnSignal& operator=(const StopOnSignal&) = delete;
-
- private:
-  sigset_t signals_{};
-  std::thread thread_;
-};
+constexpr examples::Program kProgram("screenshot_worker", kHelp);
 
 void report(const once::DeliveryReport& delivery) {
   const once::Result<Job> job = screenshot_worker::job_in(delivery.message.body);
@@ -92,31 +60,29 @@ void report(const once::DeliveryReport& delivery) {
 
 int work(const std::string& store, const std::string& queue_address, const Studio& studio,
          const once::WorkerOptions& options) {
+  const examples::StopOnSignal signals;
   once::Result<once::Once> once = once::open(store);
-  if (!once) return fail(once.error());
+  if (!once) return kProgram.fail(once.error());
   const auto queue = once::open_queue(queue_address);
-  if (!queue) return fail(queue.error());
+  if (!queue) return kProgram.fail(queue.error());
   once::Worker worker(*once, **queue, options,
                       [&](once::Task& task) { return screenshot_worker::shoot(studio, task); });
   worker.on_delivery(report);
-  worker.on_trouble([](const once::Error& error) { fail(error); });
-  const StopOnSignal signals(worker);
+  worker.on_trouble([](const once::Error& error) { kProgram.fail(error); });
   say("working on " + (*queue)->describe());
-  const once::Result<void> ended = worker.run();
-  return ended ? 0 : fail(ended.error());
+  return kProgram.status_of(signals.run(worker));
 }
 
 int run_work(Arguments& arguments, const std::string& store, const Studio& kept) {
-  const std::optional<std::string> queue = arguments.option("--queue");
+  const std::string queue = arguments.needed("--queue");
   once::WorkerOptions options;
-  options.concurrency = static_cast<std::size_t>(arguments.number("--at-once", 1, 1, 1'000));
-  options.lease = std::chrono::seconds(arguments.number("--lease", 30, 1, 3'600));
+  options.concurrency = arguments.number<std::size_t>("--at-once", 1, 1, 1'000);
+  options.lease = arguments.duration("--lease", 30s, 100ms, 1h);
   options.owner = arguments.option("--owner").value_or("pid " + std::to_string(::getpid()));
   Studio studio = kept;
-  studio.render_time = once::Duration(arguments.number("--render", 0, 0, 600'000));
+  studio.render_time = arguments.duration("--render", 0ms, 0ms, 10min);
   arguments.end();
-  if (!queue) throw BadUsage("--queue is missing");
-  return work(store, *queue, studio, options);
+  return work(store, queue, studio, options);
 }
 
 int run_message(Arguments& arguments) {
@@ -133,10 +99,10 @@ int run_message(Arguments& arguments) {
 int run_list(const Arguments& arguments, const std::string& store, const std::string& stream) {
   arguments.end();
   once::Result<once::Once> once = once::open(store);
-  if (!once) return fail(once.error());
+  if (!once) return kProgram.fail(once.error());
   for (std::int64_t from = 1;;) {
     const auto page = once->log().read(stream, {.from = from});
-    if (!page) return fail(page.error());
+    if (!page) return kProgram.fail(page.error());
     if (page->events.empty()) return 0;
     for (const once::LogEntry& entry : page->events) say(entry.data);
     from = page->next;
@@ -145,25 +111,20 @@ int run_list(const Arguments& arguments, const std::string& store, const std::st
 
 int run_story(Arguments& arguments, const std::optional<std::string>& store,
               const std::optional<std::string>& shots) {
-  const auto jobs = static_cast<int>(arguments.number("--jobs", 40, 1, 10'000));
-  const auto seed = static_cast<std::uint64_t>(arguments.number("--seed", 1, 0, 1'000'000'000));
+  const auto jobs = arguments.number<int>("--jobs", 40, 1, 10'000);
+  const std::uint32_t seed = arguments.seed();
   arguments.end();
   const examples::TemporaryDirectory directory;
-  const std::filesystem::path kept = shots ? std::filesystem::path(*shots)
-                                           : directory.path() / "shots";
+  const std::filesystem::path kept =
+      shots ? std::filesystem::path(*shots) : directory.path() / "shots";
   std::filesystem::create_directories(kept);
   auto once = once::open(store.value_or((directory.path() / "state").string()));
-  if (!once) return fail(once.error());
+  if (!once) return kProgram.fail(once.error());
   const once::Result<bool> fine = screenshot_worker::tell_story(*once, kept, jobs, seed);
-  if (!fine) return fail(fine.error());
-  return *fine ? 0 : 1;
+  return kProgram.status_of(fine);
 }
 
-int run(Arguments arguments) {
-  if (arguments.flag("--help")) {
-    std::cout << kHelp;
-    return 0;
-  }
+int run(Arguments& arguments) {
   const std::optional<std::string> store = arguments.option("--store");
   const std::optional<std::string> shots = arguments.option("--shots");
   if (!arguments.has_words()) return run_story(arguments, store, shots);
@@ -178,14 +139,4 @@ int run(Arguments arguments) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(Arguments(argc, argv));
-  } catch (const BadUsage& wrong) {
-    std::cerr << "screenshot_worker: " << wrong.what() << "; see screenshot_worker --help\n";
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "screenshot_worker: " << error.what() << '\n';
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return kProgram.main(argc, argv, run); }

@@ -11,9 +11,9 @@
 namespace screenshot_worker {
 
 struct Studio {
-  std::filesystem::path shots;       // Where the objects go.
+  std::filesystem::path shots;         // Where the objects go.
   std::string stream = "screenshots";  // The log of what is done: job, space, address.
-  once::Duration render_time{0};     // A browser takes a while.
+  once::Duration render_time{0};       // A browser takes a while.
 };
 
 // Puts the picture where others find it, whole or not at all, and answers its address. The name has

@@ -1,6 +1,7 @@
 #include "story.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <fstream>
@@ -12,22 +13,23 @@
 #include <thread>
 
 #include "job.h"
+#include "local_queue.h"
 #include "once/work.h"
 #include "picture.h"
-#include "queue_here.h"
 #include "shooting.h"
 
 namespace screenshot_worker {
 namespace {
 
 using namespace std::chrono_literals;
+using examples::LocalQueue;
 
 constexpr int kWorkers = 5;
 constexpr std::size_t kBegun = 5;  // Jobs, by the worker that dies.
-constexpr once::Duration kLease = 500ms;
+constexpr once::Duration kLease = 300ms;
 
 // Every third one is sent twice, and none in its order. Answers how many messages that makes.
-std::size_t send_all(QueueHere& queue, const std::vector<Job>& jobs, std::mt19937_64& random) {
+std::size_t send_all(LocalQueue& queue, const std::vector<Job>& jobs, std::mt19937_64& random) {
   std::vector<std::string> messages;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     messages.insert(messages.end(), i % 3 == 0 ? 2 : 1, message_of(jobs[i]).value());
@@ -37,7 +39,7 @@ std::size_t send_all(QueueHere& queue, const std::vector<Job>& jobs, std::mt1993
   return messages.size();
 }
 
-once::Result<std::string> claim_of_job(const QueueHere& queue, const Job& job) {
+once::Result<std::string> claim_of_job(const LocalQueue& queue, const Job& job) {
   once::Message message;
   message.body = message_of(job).value();
   return once::claim_of(queue.name(), message, {});
@@ -50,7 +52,7 @@ struct Begun {
   std::string claim;
   once::Claimed claimed;
 };
-once::Result<std::vector<Begun>> die_at_work(once::Once& once, QueueHere& queue,
+once::Result<std::vector<Begun>> die_at_work(once::Once& once, LocalQueue& queue,
                                              const std::filesystem::path& shots) {
   std::vector<Begun> begun;
   const auto messages = queue.receive(kBegun, kLease);
@@ -69,8 +71,8 @@ once::Result<std::vector<Begun>> die_at_work(once::Once& once, QueueHere& queue,
   return begun;
 }
 
-// It was only asleep, and goes on where it was, with a page that looks different by now. How many of
-// its results were refused.
+// It was only asleep, and goes on where it was, with a page that looks different by now. How many
+// of its results were refused.
 once::Result<std::size_t> wake_up(once::Once& once, const std::vector<Begun>& begun,
                                   const std::filesystem::path& shots) {
   std::size_t refused = 0;
@@ -88,7 +90,7 @@ once::Result<std::size_t> wake_up(once::Once& once, const std::vector<Begun>& be
 
 class Crew {
  public:
-  Crew(once::Once& once, QueueHere& queue, const Studio& studio) {
+  Crew(once::Once& once, LocalQueue& queue, const Studio& studio) {
     for (int i = 1; i <= kWorkers; ++i) {
       const std::string name = "worker-" + std::to_string(i);
       auto& worker = workers_.emplace_back(std::make_unique<once::Worker>(
@@ -122,7 +124,7 @@ std::string bytes_at(const std::string& address) {
 
 // Jobs whose claim is done, with an address where the whole picture is, which the log has once and
 // has no other.
-once::Result<std::size_t> count_done(once::Once& once, const QueueHere& queue,
+once::Result<std::size_t> count_done(once::Once& once, const LocalQueue& queue,
                                      const std::vector<Job>& jobs) {
   std::multimap<std::string, std::string> logged;
   for (std::int64_t from = 1;;) {
@@ -150,8 +152,9 @@ once::Result<std::size_t> count_done(once::Once& once, const QueueHere& queue,
 }  // namespace
 
 once::Result<bool> tell_story(once::Once& once, const std::filesystem::path& shots, int count,
-                              std::uint64_t seed) {
-  QueueHere queue("jobs-" + std::to_string(once.now().time_since_epoch().count()));
+                              std::uint32_t seed) {
+  LocalQueue queue("jobs-" + std::to_string(once.now().time_since_epoch().count()),
+                   once::system_clock(), seed);
   std::vector<Job> jobs;
   for (int i = 1; i <= count; ++i) {
     const std::string number = std::to_string(i);
@@ -164,7 +167,7 @@ once::Result<bool> tell_story(once::Once& once, const std::filesystem::path& sho
 
   const Studio studio{.shots = shots, .stream = queue.name(), .render_time = 2ms};
   const Crew crew(once, queue, studio);
-  const bool drained = queue.empties_within(60s);
+  const bool drained = queue.wait_until_empty(60s);
   const auto done = count_done(once, queue, jobs);
   if (!done) return std::unexpected(done.error());
   const auto refused = wake_up(once, *begun, shots);
@@ -183,7 +186,7 @@ once::Result<bool> tell_story(once::Once& once, const std::filesystem::path& sho
   const bool fenced = *refused == begun->size() && *still_done == *done;
   std::printf("the dead one woke up and finished its %zu: %s\n", begun->size(),
               fenced ? "refused, and no picture changed" : "NOT REFUSED");
-  return kept && fenced && queue.dead_letters() == 0;
+  return kept && fenced && queue.dead_letters().empty();
 }
 
 }  // namespace screenshot_worker

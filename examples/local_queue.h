@@ -8,23 +8,26 @@
 #include <list>
 #include <mutex>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "once/queue.h"
+#include "once/time.h"
 
-namespace event_builder {
+namespace examples {
 
 class LocalQueue final : public once::Queue {
  public:
-  // `clock` must outlive it.
+  // `clock` must outlive it. The seed is of what is lost.
   LocalQueue(std::string name, once::Clock& clock, std::uint32_t seed)
       : name_(std::move(name)), clock_(clock), random_(seed) {}
 
-  void send(std::string body);
+  void send(std::string event);  // A CloudEvent.
 
   // Whether nothing is left within so long.
   bool wait_until_empty(once::Duration within);
 
-  std::size_t deliveries() const;
   std::size_t lost_acks() const;
   std::vector<once::Message> dead_letters() const;
 
@@ -44,8 +47,11 @@ class LocalQueue final : public once::Queue {
     once::Time visible;  // From then on.
   };
 
+  // Up to so many that can be seen now, and when the next one can.
+  std::pair<std::vector<once::Message>, once::Time> take(std::size_t most, once::Duration hidden);
+
   // Shows it to others `after` from now. A message that is gone stays gone.
-  void show(const once::Message& message, once::Duration after);
+  once::Result<void> show(const once::Message& message, once::Duration after);
 
   const std::string name_;
   once::Clock& clock_;
@@ -56,8 +62,7 @@ class LocalQueue final : public once::Queue {
   std::list<Held> held_;
   std::vector<once::Message> dead_;
   std::size_t sent_ = 0;
-  std::size_t deliveries_ = 0;
   std::size_t lost_acks_ = 0;
 };
 
-}  // namespace event_builder
+}  // namespace examples
