@@ -36,7 +36,9 @@ class Arguments {
         ++at;
         continue;
       }
-      if (at + 1 == words_.end()) throw BadUsage(std::string(name) + " needs a value");
+      if (at + 1 == words_.end() || (at + 1)->starts_with("--")) {
+        throw BadUsage(std::string(name) + " needs a value");
+      }
       value = *(at + 1);
       at = words_.erase(at, at + 2);
     }
