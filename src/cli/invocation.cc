@@ -42,7 +42,8 @@ Result<void> take_option(Words words, std::size_t& at, Invocation& invocation) {
     value = word.substr(equals + 1);
   } else if (option->kind == Option::Kind::value) {
     // What looks like the next option is one: the value was forgotten, or was empty.
-    if (++at == words.size() || words[at].starts_with("--")) {
+    ++at;
+    if (at == words.size() || words[at].starts_with("--")) {
       return wrong(std::string(shown) + " needs a value");
     }
     value = words[at];
