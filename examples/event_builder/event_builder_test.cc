@@ -132,14 +132,14 @@ class EventBuilderOverHttp : public ::testing::Test {
 
   // As senders do: again, until it is taken. Its status, and how many answers were others.
   std::pair<RawAnswer, int> deliver(const std::string& event) const {
-    const auto until = std::chrono::steady_clock::now() + 60s;
-    for (int refused = 0;; ++refused) {
-      RawAnswer answer = send(event);
-      if (answer.status == 200 || std::chrono::steady_clock::now() > until) {
-        return {answer, refused};
-      }
-      std::this_thread::sleep_for(20ms);
-    }
+    RawAnswer answer;
+    int refused = -1;
+    eventually([&] {
+      answer = send(event);
+      ++refused;
+      return answer.status == 200;
+    });
+    return {answer, refused};
   }
 
   TempDir dir_;

@@ -9,13 +9,8 @@
 namespace once::cli {
 namespace {
 
-Result<std::string> address_of(const Invocation& invocation) {
-  const auto named = invocation.option("store");
-  return named ? Result<std::string>(*named) : default_store();
-}
-
 int check(const Invocation& invocation) {
-  const Result<std::string> address = address_of(invocation);
+  const Result<std::string> address = named_store(invocation);
   if (!address) return complain(invocation, address.error());
   const Result<std::string> lines = check_table(*address);
   if (!lines) return complain(invocation, lines.error());
@@ -24,7 +19,7 @@ int check(const Invocation& invocation) {
 }
 
 int create(const Invocation& invocation) {
-  const Result<std::string> address = address_of(invocation);
+  const Result<std::string> address = named_store(invocation);
   if (!address) return complain(invocation, address.error());
   const Result<void> created = create_table(*address);
   if (!created) return complain(invocation, created.error());

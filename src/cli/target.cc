@@ -81,9 +81,13 @@ Result<std::string> default_store() {
   return failure(ErrorCode::invalid, "no store: neither --store nor ONCE_STORE nor HOME is set");
 }
 
+Result<std::string> named_store(const Invocation& invocation) {
+  auto named = invocation.option("store");
+  return named ? Result<std::string>(std::move(*named)) : default_store();
+}
+
 Result<std::string> store_or_server(const Invocation& invocation) {
-  const auto named = invocation.option("store");
-  Result<std::string> address = named ? Result<std::string>(*named) : default_store();
+  Result<std::string> address = named_store(invocation);
   if (!address) return address;
   const auto directory = directory_of(*address);
   const auto url = directory ? running_server(*directory) : std::nullopt;
@@ -91,8 +95,7 @@ Result<std::string> store_or_server(const Invocation& invocation) {
 }
 
 std::unique_ptr<Target> open_target(const Invocation& invocation) {
-  const auto named = invocation.option("store");
-  Result<std::string> address = named ? Result<std::string>(*named) : default_store();
+  Result<std::string> address = named_store(invocation);
   if (!address) return std::make_unique<NoTarget>(std::move(address.error()));
   std::string token = invocation.option("token").value_or("");
   if (address->starts_with("http://") || address->starts_with("https://")) {

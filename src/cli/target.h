@@ -38,8 +38,10 @@ std::unique_ptr<Target> open_target(const Invocation& invocation);
 // home directory is known.
 Result<std::string> default_store();
 
-// The address that --store says, or stands in for it; on a directory where a server runs, the
-// server's.
+// What --store says, or the default.
+Result<std::string> named_store(const Invocation& invocation);
+
+// The same; on a directory where a server runs, the server's address.
 Result<std::string> store_or_server(const Invocation& invocation);
 
 }  // namespace once::cli

@@ -308,42 +308,43 @@ TEST_F(WorkerTest, MessagesOfAGroupAreHandledInOrderOneAtATime) {
   EXPECT_EQ(order, "abcde");
 }
 
-TEST_F(WorkerTest, ThoseBehindAFailureInTheirGroupWaitForIt) {
+// Of a group, whose first message fails at first: the bodies in the order in which they succeed.
+struct Order {
   std::mutex mutex;
-  std::string order;
+  std::string bodies;
+
+  Handler handler() {
+    return [this](Task& task) -> Result<Effects> {
+      if (task.message.body == "a" && task.attempt.number() == 1) {
+        return task.attempt.retry_later("no luck");
+      }
+      const std::lock_guard lock(mutex);
+      bodies += task.message.body;
+      return Effects();
+    };
+  }
+};
+
+TEST_F(WorkerTest, ThoseBehindAFailureInTheirGroupWaitForIt) {
+  Order order;
   for (const char* body : {"a", "b", "c"}) queue_.send(body, body, "g");
-  start([&](Task& task) -> Result<Effects> {
-    if (task.message.body == "a" && task.attempt.number() == 1) {
-      return task.attempt.retry_later("no luck");
-    }
-    const std::lock_guard lock(mutex);
-    order += task.message.body;
-    return Effects();
-  });
+  start(order.handler());
   EXPECT_EQ(reports(3)[1].what, Delivered::returned);
   clock_.advance(1s);
   reports(6);
-  EXPECT_EQ(order, "abc");
+  EXPECT_EQ(order.bodies, "abc");
 }
 
 TEST_F(WorkerTest, OneThatWasOnItsWayDoesNotOvertakeAFailureOfItsGroup) {
-  std::mutex mutex;
-  std::string order;
+  Order order;
   queue_.send("a", "a", "g");
-  start([&](Task& task) -> Result<Effects> {
-    if (task.message.body == "a" && task.attempt.number() == 1) {
-      return task.attempt.retry_later("no luck");
-    }
-    const std::lock_guard lock(mutex);
-    order += task.message.body;
-    return Effects();
-  });
+  start(order.handler());
   EXPECT_EQ(reports(1)[0].what, Delivered::failed);
   queue_.send("b", "b", "g");
   EXPECT_EQ(reports(2)[1].what, Delivered::returned);
   clock_.advance(1s);
   reports(4);
-  EXPECT_EQ(order, "ab");
+  EXPECT_EQ(order.bodies, "ab");
 }
 
 TEST_F(WorkerTest, StoppingFinishesWhatIsUnderWayAndTakesNoMore) {
