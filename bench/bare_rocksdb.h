@@ -1,4 +1,4 @@
-// RocksDB by itself, with the options that our store gives it: the yardstick on a disk.
+// RocksDB alone, with the options that our store gives it: the yardstick on a disk.
 #pragma once
 
 #include <rocksdb/compaction_filter.h>
@@ -35,7 +35,7 @@ class BareRocksDb {
   }
 
  private:
-  // Removes nothing: there is a filter because ours has one.
+  // Removes nothing. It is here because our store has a filter.
   class KeepAll final : public rocksdb::CompactionFilter {
    public:
     const char* Name() const override { return "KeepAll"; }

@@ -15,6 +15,7 @@
 #include "bench/harness.h"
 #include "once/batching_driver.h"
 #include "once/claims.h"
+#include "once/local.h"
 #include "once/memory_store.h"
 #include "once/rocksdb_store.h"
 
@@ -57,7 +58,7 @@ class Blocking {
 
  private:
   std::unique_ptr<Store> store_;
-  Claims claims_{*store_, "bench"};
+  LocalClaims claims_{*store_, "bench"};
 };
 
 class Bare {

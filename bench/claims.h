@@ -28,7 +28,7 @@ inline Key claim_key(std::uint64_t number) {
 
 inline Write claim(std::uint64_t number) {
   std::string value(100 + number % 51, static_cast<char>('a' + number % 26));
-  // Not all alike, or compression on a disk would make less of it than of real ones.
+  // Different values, or compression would make them smaller than real ones.
   for (std::size_t i = 0; i < 64; i += 8) {
     const std::uint64_t noise = mixed(number * 8 + i);
     for (std::size_t byte = 0; byte < 8; ++byte)

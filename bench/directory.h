@@ -9,7 +9,7 @@
 
 namespace once::bench {
 
-// Made below `below`, or below the system's own place for such; removed with all that is in it.
+// Made in `below`, or in the system's temporary directory; removed with its contents.
 class TemporaryDirectory {
  public:
   explicit TemporaryDirectory(const std::string& below) {

@@ -116,7 +116,7 @@ double run(const Contest& contest) {
   std::vector<double> ours;
   std::vector<double> yardstick;
   for (std::size_t round = 0; round < contest.rounds; ++round) {
-    // Whoever goes first finds other caches; so they take turns at it.
+    // The one that goes first finds cold caches, so they take turns.
     if (round % 2 == 0) ours.push_back(contest.ours());
     yardstick.push_back(contest.yardstick());
     if (round % 2 == 1) ours.push_back(contest.ours());

@@ -1,6 +1,6 @@
-// Measures ours and a yardstick side by side: short trials that take turns in one run, so that both
-// meet the same machine. Rates are medians over the rounds; so is the ratio, of each round's own
-// ratio, because what else the machine does changes more slowly than that.
+// Measures our code and a yardstick side by side, in short trials that alternate in one run, so
+// that both meet the same conditions. Rates are medians over the rounds. So is the ratio, of the
+// rounds' own ratios, because the load of the machine changes more slowly than the rounds.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,20 @@
 namespace once::bench {
 
 struct Options {
-  bool quick = false;     // A few seconds in all, to see that it runs.
-  std::size_t keys = 0;   // As the program sees fit when 0.
-  std::string directory;  // For data on a disk; a temporary one when empty.
+  bool quick = false;     // A few seconds in all, as a smoke test.
+  std::size_t keys = 0;   // 0: the program's default.
+  std::string directory;  // For data on a disk; empty: a temporary one.
 };
 
-// Ends the process with a message about usage if it is not understood.
+// Ends the process with a usage message if the arguments are invalid.
 Options options_from(int count, char** words);
 
-// Ends the process, saying what failed, unless it held: what is measured must also be right.
+// Ends the process with a message if the condition does not hold: a measured result must be right.
 void insist(bool held, std::string_view what);
 
-// Some number of operations in blocks: every thread prepares its block, then all perform theirs at
-// once. Only performing is timed. `first` counts over all threads. A block should take much longer
-// than waking a thread, or they do not perform at once.
+// Operations in blocks: every thread prepares its block, then all perform theirs at the same time.
+// Only performing is timed. `first` counts over all threads. A block should take much longer than
+// waking a thread, or the threads do not overlap.
 struct Work {
   std::size_t threads = 1;
   std::size_t operations = 0;
@@ -34,7 +34,7 @@ struct Work {
 };
 double seconds_of(const Work& work);
 
-// One trial: sets up what it needs, and says how many seconds the operations took.
+// One trial: sets up what it needs, and returns how many seconds the operations took.
 using Trial = std::function<double()>;
 
 struct Contest {
@@ -48,10 +48,10 @@ struct Contest {
 
 void print_heading(const std::string& title, const std::string& yardstick);
 
-// Runs it and prints one line: both rates, their ratio, the target. Answers our rate a second.
+// Runs it and prints one line: both rates, their ratio, the target. Returns our rate per second.
 double run(const Contest& contest);
 
-// Bytes the process holds by malloc.
+// Bytes that the process has allocated by malloc.
 std::size_t allocated_bytes();
 
 }  // namespace once::bench

@@ -14,6 +14,7 @@
 #include "bench/directory.h"
 #include "bench/harness.h"
 #include "once/batching_driver.h"
+#include "once/blocking_driver.h"
 #include "once/log.h"
 #include "once/memory_store.h"
 #include "once/rocksdb_store.h"

@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "bench/harness.h"
-#include "bench/redis_yardstick.h"
 #include "once/batching_driver.h"
 #include "once/claims.h"
+#include "once/local.h"
 #include "once/redis_store.h"
 #include "testing/servers/redis_server.h"
 
@@ -38,7 +38,7 @@ double seconds_since(Clock::time_point begun) {
 
 // Fifty threads that call, and wait for every answer.
 double claim_blocking(RedisStore& store, const std::string& trial, std::size_t claims) {
-  Claims claiming(store, "bench");
+  LocalClaims claiming(store, "bench");
   const auto begun = Clock::now();
   on_threads(kClients, [&](std::size_t client) {
     for (std::size_t n = 0; n < claims / kClients; ++n) {
@@ -95,13 +95,13 @@ void compare(const RedisServer& server, bool quick) {
        .target = 0.5,
        .rounds = rounds,
        .ours = [&] { return claim_blocking(*store, trial(), claims); },
-       .yardstick = [&] { return redis_set_nx(server, kClients, claims); }});
+       .yardstick = [&] { return server.seconds_of_set_nx(kClients, claims); }});
   run({.name = "batching",
        .operations = claims,
        .target = 0.5,
        .rounds = rounds,
        .ours = [&] { return Batched(*store, trial(), claims).run(); },
-       .yardstick = [&] { return redis_set_nx(server, kClients, claims); }});
+       .yardstick = [&] { return server.seconds_of_set_nx(kClients, claims); }});
 }
 
 }  // namespace

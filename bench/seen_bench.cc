@@ -1,4 +1,4 @@
-// seen() on the memory store against document 4's checker: one mutex around a std::unordered_map
+// seen() on the memory store against the usual checker: one mutex around a std::unordered_map
 // from the whole id to when it was processed and when it expires. Two threads, ids of 36 bytes.
 #include <algorithm>
 #include <chrono>
@@ -11,6 +11,7 @@
 #include "bench/claims.h"
 #include "bench/harness.h"
 #include "once/claims.h"
+#include "once/local.h"
 #include "once/memory_store.h"
 
 namespace once::bench {
@@ -21,7 +22,7 @@ using Ids = std::span<const std::string>;
 
 constexpr Duration kTtl = std::chrono::hours(24);
 
-// As CloudEvents mostly have them: a UUID's text.
+// The text of a UUID, as most CloudEvents have.
 std::string event_id(std::uint64_t number) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string id;
@@ -34,10 +35,11 @@ std::string event_id(std::uint64_t number) {
   return id;
 }
 
-// CheckAndMark of the document, but for its race: look and store are under one lock here.
+// CheckAndMark of docs/recipes.md#4-idempotent-events without its race: one lock for look and
+// store.
 class Checker {
  public:
-  // How many of the ids are new. The document's checker takes one at a time.
+  // How many of the ids are new. The known design checks one at a time.
   std::size_t mark(Ids ids) {
     std::size_t fresh = 0;
     for (const std::string& id : ids) fresh += check_and_mark(id) ? 0 : 1;
@@ -47,7 +49,7 @@ class Checker {
  protected:
   using Clock = std::chrono::system_clock;
 
-  // Under the lock.
+  // Requires the lock.
   bool check_and_mark_at(Clock::time_point now, const std::string& id) {
     const auto [at, fresh] = cache_.try_emplace(id, Entry{now, now + kTtl});
     if (fresh) return false;
@@ -73,7 +75,7 @@ class Checker {
   std::unordered_map<std::string, Entry> cache_;
 };
 
-// What the document's might become: its last section wishes for batches.
+// The same with batches, which the known design lists as a future enhancement.
 class BatchChecker : public Checker {
  public:
   std::size_t mark(Ids ids) {
@@ -95,7 +97,7 @@ class Ours {
 
  private:
   std::unique_ptr<MemoryStore> store_ = open_memory();
-  Claims claims_{*store_, "events"};
+  LocalClaims claims_{*store_, "events"};
 };
 
 struct Setting {
@@ -177,7 +179,7 @@ void weigh(std::size_t ids) {
               ours / yardstick, ours / yardstick <= 0.7 ? "met" : "MISSED");
 }
 
-// Microseconds that single checks take, one thread, half of the ids new.
+// Microseconds of single checks on one thread; half of the ids are new.
 template <class Target>
 std::vector<double> latencies(std::size_t ids) {
   Target target;

@@ -1,8 +1,8 @@
 // The stores that are servers, beside each other: operations a second with 1, 8 and 64 in flight
 // and what each costs in requests. DynamoDB is DynamoDB Local, which does about 1,500 requests a
 // second on two cores and is the bound of its figures but the requests; then sixteen writers on one
-// hot tally of it. Redis syncs its file before every answer; its own SET NX, by redis-benchmark
-// with as many clients, is the yardstick of a claim. S3 is Ceph with its objects in memory, which
+// hot tally of it. Redis syncs its file before every answer; "its own" is SET NX by redis-benchmark
+// with as many clients, the yardstick of a claim. S3 is Ceph with its objects in memory, which
 // is the bound of its figures but the requests.
 #include <atomic>
 #include <cstdio>
@@ -10,15 +10,12 @@
 #include <thread>
 
 #include "bench/harness.h"
-#include "bench/redis_yardstick.h"
 #include "once/batching_driver.h"
 #include "once/claims.h"
+#include "once/local.h"
 #include "once/log.h"
-#include "once/redis_store.h"
 #include "once/tallies.h"
-#include "testing/servers/dynamodb_tables.h"
-#include "testing/servers/redis_server.h"
-#include "testing/servers/s3_buckets.h"
+#include "testing/stores/stores.h"
 
 namespace once::bench {
 namespace {
@@ -40,21 +37,16 @@ bool well(const Result<T>& answer) {
   return answer.has_value();
 }
 
-struct Spent {
-  double requests = 0;
-  double units = 0;  // Of DynamoDB.
-};
-using Spending = std::function<Spent()>;
-
-// How many operations each thread does, or did.
+// Operations of each thread.
 using Counts = std::vector<std::size_t>;
 
 // One line: `operation(thread, n)` by as many threads at once, for ten seconds at most. What each
 // did.
-Counts measure(const Spending& spent, const char* name, Counts each,
+Counts measure(testing::MeasuredStore& measured, const char* name, Counts each,
                const std::function<bool(std::size_t thread, std::size_t n)>& operation) {
   constexpr auto kLongest = std::chrono::seconds(10);
-  const Spent before = spent();
+  const double requests_before = measured.requests();
+  const double units_before = measured.units();
   const auto begun = Clock::now();
   on_threads(each.size(), [&](std::size_t thread) {
     std::size_t n = 0;
@@ -64,23 +56,25 @@ Counts measure(const Spending& spent, const char* name, Counts each,
     each[thread] = n;
   });
   const double seconds = seconds_since(begun);
-  const Spent after = spent();
+  const double requests = measured.requests() - requests_before;
+  const double units = measured.units() - units_before;
   const auto done = static_cast<double>(std::accumulate(each.begin(), each.end(), std::size_t{0}));
   std::printf("%-12s %9zu %10.0f %13.2f %11.2f\n", name, each.size(), done / seconds,
-              (after.requests - before.requests) / done, (after.units - before.units) / done);
+              requests / done, units / done);
   std::fflush(stdout);
   return each;
 }
 
-void heading(const char* store) {
-  std::printf("\n%s\n%-12s %9s %10s %13s %11s\n", store, "operation", "in flight", "a second",
-              "requests each", "units each");
+void heading(const std::string& store) {
+  std::printf("\n%s\n%-12s %9s %10s %13s %11s\n", store.c_str(), "operation", "in flight",
+              "a second", "requests each", "units each");
 }
 
-void operations(Store& store, const Spending& spent, std::size_t in_flight, std::size_t total) {
-  Claims claims(store);
-  Log log(store);
-  Tallies tallies(store);
+void operations(testing::MeasuredStore& measured, std::size_t in_flight, std::size_t total) {
+  Store& store = measured.store();
+  LocalClaims claims(store);
+  LocalLog log(store);
+  LocalTallies tallies(store);
   const auto key = [&](std::size_t thread, std::size_t n) {
     return std::to_string(in_flight) + "/" + std::to_string(thread) + "/" + std::to_string(n);
   };
@@ -88,56 +82,29 @@ void operations(Store& store, const Spending& spent, std::size_t in_flight, std:
     return well(claims.take(key(thread, n), {}));
   };
   const Counts each(in_flight, std::max<std::size_t>(1, total / in_flight));
-  const Counts taken = measure(spent, "claim", each, take);
-  measure(spent, "duplicate", taken, take);
-  measure(spent, "append", each, [&](std::size_t thread, std::size_t) {
+  const Counts taken = measure(measured, "claim", each, take);
+  measure(measured, "duplicate", taken, take);
+  measure(measured, "append", each, [&](std::size_t thread, std::size_t) {
     return well(log.append(key(thread, 0), {{"event", std::nullopt}}));
   });
-  measure(spent, "add", each, [&](std::size_t thread, std::size_t) {
+  measure(measured, "add", each, [&](std::size_t thread, std::size_t) {
     return well(tallies.merge(key(thread, 0), {.input = std::int64_t{1}}));
   });
 }
 
-void dynamodb(bool quick) {
-  const testing::DynamoDbTable table;
-  DynamoDbOptions options = table.options();
-  options.measure_capacity = true;
-  const auto store = open_dynamodb(options).value();
-  const Spending spent = [&] {
-    const DynamoDbCounts counts = store->counts();
-    return Spent{static_cast<double>(counts.requests), counts.capacity_units};
-  };
-  heading("dynamodb");
-  for (const std::size_t in_flight : {1U, 8U, 64U}) {
-    operations(*store, spent, in_flight, quick ? 64 : 3'000);
-  }
-}
-
-void redis(bool quick) {
-  const testing::RedisServer server;
-  const auto store = open_redis({.port = server.port()}).value();
-  const Spending spent = [&] { return Spent{static_cast<double>(store->counts().requests), 0}; };
-  heading("redis");
-  const std::size_t total = quick ? 256 : 20'000;
+void all_operations(const testing::StoreHarness& harness, bool quick) {
+  const auto measured = harness.measure();
+  const std::size_t in_full = harness.is_slow ? 3'000 : 20'000;
+  const std::size_t in_quick = harness.is_slow ? 64 : 256;
+  const std::size_t total = quick ? in_quick : in_full;
+  heading(harness.name);
   for (const std::size_t in_flight : {1U, 8U, 64U}) {
     const std::size_t some = std::min(total, 2'000 * in_flight);  // A sync each, if there is one.
-    const double seconds = redis_set_nx(server, in_flight, some);
-    std::printf("%-12s %9zu %10.0f %13.2f\n", "SET NX", in_flight,
-                static_cast<double>(some) / seconds, 1.0);
-    operations(*store, spent, in_flight, total);
-  }
-}
-
-void s3(bool quick) {
-  const testing::S3Place place;
-  const auto store = open_s3(place.options()).value();
-  const Spending spent = [&] {
-    const S3Counts counts = store->counts();
-    return Spent{static_cast<double>(counts.gets + counts.puts + counts.lists + counts.deletes), 0};
-  };
-  heading("s3");
-  for (const std::size_t in_flight : {1U, 8U, 64U}) {
-    operations(*store, spent, in_flight, quick ? 64 : 3'000);
+    if (const auto seconds = measured->seconds_of_its_own(in_flight, some)) {
+      std::printf("%-12s %9zu %10.0f %13.2f\n", "its own", in_flight,
+                  static_cast<double>(some) / *seconds, 1.0);
+    }
+    operations(*measured, in_flight, total);
   }
 }
 
@@ -160,8 +127,8 @@ double ours(Store& store, std::size_t each) {
   return static_cast<double>(kWriters * each) / seconds_since(begun);
 }
 
-// Document 5's: read, combine, write if unchanged; after a conflict full jitter, from 10 ms. What
-// is stored is smaller than ours, in its favour.
+// As docs/recipes.md#5-mergeable-state does it: read, combine, write if unchanged; after a conflict
+// full jitter, from 10 ms. Its stored state is smaller than ours, in its favour.
 double plain_loop(Store& store, std::size_t each) {
   const Key key{{"plain", ""}, 0};
   const auto begun = Clock::now();
@@ -185,11 +152,11 @@ double plain_loop(Store& store, std::size_t each) {
   return static_cast<double>(kWriters * each) / seconds_since(begun);
 }
 
-void hot_tally(bool quick) {
-  const testing::DynamoDbTable table;
-  const auto store = open_dynamodb(table.options()).value();
-  const double fast = ours(*store, quick ? 20 : 400);
-  const double slow = plain_loop(*store, quick ? 2 : 20);
+// On the one whose requests cost most.
+void hot_tally(const testing::StoreHarness& harness, bool quick) {
+  const auto measured = harness.measure();
+  const double fast = ours(measured->store(), quick ? 20 : 400);
+  const double slow = plain_loop(measured->store(), quick ? 2 : 20);
   std::printf("\n%zu writers on one tally: %.0f a second; plain loop %.0f; ratio %.1f (target 8)\n",
               kWriters, fast, slow, fast / slow);
 }
@@ -199,20 +166,13 @@ void hot_tally(bool quick) {
 
 int main(int count, char** words) {
   const once::bench::Options options = once::bench::options_from(count, words);
-  if (const auto missing = once::testing::RedisServer::missing()) {
-    std::printf("%s\n", missing->c_str());
-  } else {
-    once::bench::redis(options.quick);
-  }
-  if (const auto missing = once::testing::DynamoDbLocal::missing()) {
-    std::printf("%s\n", missing->c_str());
-  } else {
-    once::bench::dynamodb(options.quick);
-    once::bench::hot_tally(options.quick);
-  }
-  if (const auto missing = once::testing::CephS3::missing()) {
-    std::printf("%s\n", missing->c_str());
-  } else {
-    once::bench::s3(options.quick);
+  for (const once::testing::StoreHarness& harness : once::testing::store_harnesses()) {
+    if (harness.measure == nullptr) continue;
+    if (const auto missing = harness.missing()) {
+      std::printf("%s\n", missing->c_str());
+      continue;
+    }
+    once::bench::all_operations(harness, options.quick);
+    if (harness.name == "dynamodb") once::bench::hot_tally(harness, options.quick);
   }
 }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kThreads = 16;
 
-// A store that counts what is committed to it.
+// A store that counts its commits.
 class CountedStore {
  public:
   explicit CountedStore(const std::string& below) : directory_(below) {
@@ -73,7 +73,7 @@ class Combined {
   BatchingDriver driver_;
 };
 
-// Read, merge, write if unchanged; on a lost race wait as ours would, and again.
+// Read, merge, write if unchanged; after a lost race, wait as ours does and try again.
 class CompareAndSwap {
  public:
   explicit CompareAndSwap(Store& store) : store_(store) {

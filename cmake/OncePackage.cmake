@@ -2,8 +2,11 @@
 # `core` neither loads nor looks for what another store needs.
 include(CMakePackageConfigHelpers)
 
-# What is a component of its own, built or not: its header does not go with core.
-set(once_own_headers rocksdb_store.h dynamodb_store.h redis_store.h s3_store.h open.h work.h queues.h)
+# What is a component of its own, built or not, has a file of its dependencies here; its header does
+# not go with core.
+file(GLOB once_own_components RELATIVE ${CMAKE_CURRENT_LIST_DIR} CONFIGURE_DEPENDS
+     ${CMAKE_CURRENT_LIST_DIR}/once-*-dependencies.cmake)
+list(TRANSFORM once_own_components REPLACE "once-(.*)-dependencies.cmake" "\\1")
 set(once_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/once)
 
 function(once_install_component name)
@@ -15,7 +18,7 @@ function(once_install_component name)
           DESTINATION ${once_package_dir})
   if(NOT name STREQUAL "core")
     foreach(header ${name}_store.h ${name}.h)
-      if(header IN_LIST once_own_headers)
+      if(EXISTS ${PROJECT_SOURCE_DIR}/include/once/${header})
         list(APPEND headers ${PROJECT_SOURCE_DIR}/include/once/${header})
       endif()
     endforeach()
@@ -25,14 +28,16 @@ function(once_install_component name)
     endif()
     return()
   endif()
-  list(JOIN once_own_headers "|" elsewhere)
+  list(JOIN once_own_components "|" elsewhere)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/once DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-          REGEX "/(${elsewhere})$" EXCLUDE)
+          REGEX "/(${elsewhere})(_store)?[.]h$" EXCLUDE)
 endfunction()
 
 # Once every component is known.
 function(once_install_package)
   get_property(once_components GLOBAL PROPERTY once_components)
+  get_property(once_stores GLOBAL PROPERTY once_stores)
+  get_property(once_queues GLOBAL PROPERTY once_queues)
   configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/once-config.cmake.in
     ${PROJECT_BINARY_DIR}/once-config.cmake INSTALL_DESTINATION ${once_package_dir})
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/once-config-version.cmake

@@ -1,4 +1,3 @@
-find_dependency(OpenSSL)
 if(NOT TARGET once::aws)
   include(${CMAKE_CURRENT_LIST_DIR}/once-aws-dependencies.cmake)
   include(${CMAKE_CURRENT_LIST_DIR}/once-aws-targets.cmake)

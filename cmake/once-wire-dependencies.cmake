@@ -1,2 +1,5 @@
 find_dependency(simdjson)
-find_dependency(OpenSSL)
+if(NOT TARGET once::digest)
+  include(${CMAKE_CURRENT_LIST_DIR}/once-digest-dependencies.cmake)
+  include(${CMAKE_CURRENT_LIST_DIR}/once-digest-targets.cmake)
+endif()

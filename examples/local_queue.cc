@@ -73,7 +73,7 @@ Result<void> LocalQueue::ack(const Message& message) {
     }
     ++lost_acks_;
   }
-  return show(message, Duration::zero());  // Whoever acknowledged it will never know.
+  return show(message, Duration::zero());  // The caller that acknowledged it will not learn of it.
 }
 
 Result<void> LocalQueue::give_back(const Message& message, Duration delay) {

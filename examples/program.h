@@ -12,7 +12,7 @@
 
 namespace examples {
 
-// A whole line at once, for whoever reads along; also of several threads.
+// Prints a whole line at once; safe from several threads.
 inline void say(const std::string& line) { std::cout << (line + "\n") << std::flush; }
 
 class Program {

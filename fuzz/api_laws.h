@@ -1,4 +1,4 @@
-// The API on a memory store, and what must be true of every answer whatever was asked.
+// The API on a memory store, and the laws that every answer must keep.
 #pragma once
 
 #include <algorithm>
@@ -9,17 +9,18 @@
 #include <vector>
 
 #include "api/call.h"
-#include "api/json.h"
 #include "api/openapi.h"
+#include "events/event_request.h"
 #include "fuzz/record_laws.h"
 #include "once/blocking_driver.h"
 #include "once/memory_store.h"
 #include "testing/manual_clock.h"
 #include "testing/openapi_operations.h"
+#include "wire/json.h"
 
 namespace once::fuzz {
 
-// Statuses of any request, which openapi.yaml tells outside the operations.
+// Statuses that any request may get: openapi.yaml lists them outside the operations.
 inline bool told_for_all(const api::Request& request, int status) {
   if (status == 404 || status == 405) return true;
   return status == 204 && request.method == "OPTIONS";
@@ -30,7 +31,7 @@ inline const std::set<int>& statuses_of(const api::Route& route) {
   return told.at(std::string(route.method).append(" ").append(route.path));
 }
 
-// A problem says what openapi.yaml says it does, and nothing else has its type.
+// A problem has the form that openapi.yaml describes, and nothing else has its type.
 inline void check_problem(const api::Response& response) {
   static const std::set<std::string> codes = testing::problem_codes_in(api::openapi_yaml());
   const bool problem = response.headers.find("Content-Type") == "application/problem+json";
@@ -54,7 +55,9 @@ inline void check_headers(const api::Response& response) {
 
 class ApiWorld {
  public:
-  // The answer, which kept all laws.
+  ApiWorld() { service_.set_event_receiver(events_); }
+
+  // The answer, after all laws were checked.
   api::Response perform(const api::Request& request) {
     const bool guarded = !service_.tokens().empty();
     const auto resolved = api::resolve(service_, request);
@@ -76,13 +79,14 @@ class ApiWorld {
  private:
   using Items = std::map<std::pair<std::string, std::int64_t>, Version>;
 
-  // Documents have the type they came with.
+  // Documents keep their content type.
   static bool is_document(const api::Request& request) {
     return request.target.starts_with("/v1/docs/");
   }
 
   static bool is_told(const api::Route& route, const api::Response& response) {
-    const bool follows = route.path == "/v1/logs/{}" && response.status == 501;  // The server's.
+    const bool follows =
+        route.path == "/v1/logs/{}" && response.status == 501;  // Answered by the server.
     return follows || statuses_of(route).contains(response.status);
   }
 
@@ -110,8 +114,8 @@ class ApiWorld {
     return all;
   }
 
-  // Nothing was written unless the code is `unknown`, which a memory store never answers. What was
-  // there may have expired while the request waited.
+  // An error other than `unknown`, which a memory store never gives, writes nothing. Items may have
+  // expired while the request waited.
   void require_nothing_new(const Items& before) {
     for (const auto& [key, version] : items()) {
       const auto found = before.find(key);
@@ -123,6 +127,7 @@ class ApiWorld {
   Entropy entropy_{1};
   std::unique_ptr<MemoryStore> store_ = open_memory({}, clock_);
   BlockingDriver driver_{*store_, clock_, entropy_};
+  events::PlannedEvents events_;
   api::Service service_;
 };
 

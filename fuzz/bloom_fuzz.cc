@@ -1,4 +1,4 @@
-// Filters: any bytes as a state, and any two states merged.
+// Filters: arbitrary bytes as a state, and two arbitrary states merged.
 #include "fuzz/sketch_laws.h"
 #include "primitives/sketches/bloom.h"
 
@@ -18,7 +18,7 @@ void check_pair(const Bloom& a, const Bloom& b, std::string_view item) {
   require(both->may_contain(item) || !(a.may_contain(item) || b.may_contain(item)));
 }
 
-// An item that was added is never denied, whatever it is added to and merged with.
+// An item that was added is always found, before and after any merge.
 void check_item(Bloom filter, std::string_view item) {
   const Bloom before = filter;
   filter.add(item);
@@ -27,7 +27,7 @@ void check_item(Bloom filter, std::string_view item) {
   check_idempotence(before, filter);
 }
 
-// A shape makes a filter that can be stored, or is invalid.
+// A shape gives a filter that can be stored, or is invalid.
 void check_shape(FuzzedDataProvider& input) {
   const BloomShape shape{.capacity = input.ConsumeIntegralInRange<std::uint64_t>(0, 1'000),
                          .rate = input.ConsumeFloatingPoint<double>()};

@@ -1,6 +1,6 @@
-// Bodies of requests, one after the other on the same store. Each line is a request: a letter that
-// says where it goes, and its body, in which $ticket is the last one that was given and the byte 30
-// an end of line.
+// Bodies of requests, one after the other on the same store. Each line is a request: a letter for
+// the route, and the body, in which $ticket is the last ticket received and the byte 30 is a
+// newline.
 #include "fuzz/api_laws.h"
 
 namespace once::fuzz {

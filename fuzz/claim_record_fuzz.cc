@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/encoding.h"
 #include "fuzz/record_laws.h"
 #include "primitives/claim_record.h"
-#include "primitives/text_armor.h"
 
 namespace once::fuzz {
 namespace {
@@ -15,8 +15,7 @@ constexpr Time kNow{Duration(1'700'000'000'000)};
 
 Bytes encode(const ClaimRecord& record) { return std::get<Bytes>(claims::encode(record)); }
 
-// A record that says no more than a mark is read, and written as a mark from then on; it is left
-// out because its bytes are not what it is written as.
+// A record with no more content than a mark is written as a mark, so its bytes change. Left out.
 Result<ClaimRecord> decode(const Bytes& bytes) {
   Result<ClaimRecord> record = claims::decode_claim({bytes, {1}, kNever});
   if (record && !std::holds_alternative<Bytes>(claims::encode(*record))) {
@@ -35,7 +34,7 @@ void check_mark(std::string_view input) {
   require(claims::expiry_of(*record, {}) == item.expiry);
 }
 
-// Whatever times are inside, an outcome is not forgotten before its time.
+// With any times inside, an outcome does not expire early.
 void check_expiry(const ClaimRecord& record) {
   const Time expiry = claims::expiry_of(record, kNow);
   const bool finished =
@@ -43,7 +42,7 @@ void check_expiry(const ClaimRecord& record) {
   require(!finished || expiry >= record.kept_until);
 }
 
-// A ticket comes from outside: what is none is the caller's fault.
+// A ticket comes from outside: a malformed one is `invalid`, not `corrupt`.
 void check_ticket(const std::string& text) {
   const auto open = claims::unseal({text});
   if (open) {
@@ -54,8 +53,8 @@ void check_ticket(const std::string& text) {
 }
 
 void check_armor(const std::string& input) {
-  if (const auto bytes = unarmored(input)) require(armored(*bytes) == input);
-  require(unarmored(armored(input)) == input);
+  if (const auto bytes = base64url_decode(input)) require(base64url_encode(*bytes) == input);
+  require(base64url_decode(base64url_encode(input)) == input);
 }
 
 }  // namespace
@@ -70,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (record) check_expiry(*record);
   check_mark(input);
   check_ticket(input);
-  check_ticket(armored(checksummed(RecordKind::ticket, input)));
+  check_ticket(base64url_encode(checksummed(RecordKind::ticket, input)));
   check_armor(input);
   return 0;
 }

@@ -1,7 +1,7 @@
 // Requests with events. Each line but the last is a header, "name: value"; the last is the body, in
-// which the byte 30 is an end of line. What is taken as an event has an identity, one claim and a
-// line of JSON that is the same event again; whatever came, the service keeps its laws.
-#include "api/cloud_event.h"
+// which the byte 30 is a newline. An accepted event has an identity, one claim and a line of JSON
+// that reads as the same event. Every answer keeps the laws of the API.
+#include "events/cloud_event.h"
 
 #include "fuzz/api_laws.h"
 #include "primitives/keys.h"
@@ -32,15 +32,15 @@ api::Request structured(std::string body) {
   return request;
 }
 
-void check(const api::CloudEvent& event) {
+void check(const events::CloudEvent& event) {
   require(!event.id.empty() && !event.source.empty() && !event.type.empty());
-  const std::string claim = api::event_claim(event.source, event.id);
+  const std::string claim = events::event_claim(event.source, event.id);
   require(keys::check_name(claim).has_value());
-  const std::string line = api::structured_line(event);
+  const std::string line = events::structured_line(event);
   require(line.find('\n') == std::string::npos);
-  const auto again = api::events_in(structured(line));
+  const auto again = events::events_in(structured(line));
   require(again.has_value() && again->events.size() == 1 && again->events[0].has_value());
-  const api::CloudEvent& same = *again->events[0];
+  const events::CloudEvent& same = *again->events[0];
   require(same.id == event.id && same.source == event.source && same.type == event.type);
 }
 
@@ -50,7 +50,7 @@ void check(const api::CloudEvent& event) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const once::api::Request request = once::fuzz::request_of(text);
-  if (const auto found = once::api::events_in(request)) {
+  if (const auto found = once::events::events_in(request)) {
     for (const auto& event : found->events) {
       if (event) once::fuzz::check(*event);
     }

@@ -1,4 +1,4 @@
-// Distinct counts: any bytes as a state, and any two states merged.
+// Distinct counts: arbitrary bytes as a state, and two arbitrary states merged.
 #include <cmath>
 
 #include "fuzz/sketch_laws.h"
@@ -26,7 +26,7 @@ void check_pair(const Distinct& a, const Distinct& b) {
   check_idempotence(Distinct(a.precision()), a);
 }
 
-// An item that is in either is in both together, wherever it is added.
+// An item of either sketch is in their union: adding it again changes nothing.
 void check_items(FuzzedDataProvider& input, const Distinct& start) {
   Distinct left = start;
   Distinct right(start.precision());

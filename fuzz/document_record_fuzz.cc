@@ -39,15 +39,15 @@ DocumentRecord record_of(FuzzedDataProvider& input) {
   return record;
 }
 
-// Whatever times are inside, the item outlives what it must remember.
+// With any times inside, the item does not expire before its ids.
 void check_expiry(const DocumentRecord& record) {
   const Time expiry = documents::expiry_of(record, kNow, kClockError);
   for (const MadeChange& made : record.made) {
-    require(!documents::remembered(made, expiry, kClockError) || expiry == kNever);
+    require(!documents::is_remembered(made, expiry, kClockError) || expiry == kNever);
   }
 }
 
-// An ETag has one spelling.
+// A version has one ETag.
 void check_etag(const Bytes& text, Version version) {
   if (const auto named = documents::version_of(text)) require(documents::etag_of(*named) == text);
   if (version) require(documents::version_of(documents::etag_of(version)) == version);

@@ -1,4 +1,4 @@
-// Decoders meet any bytes; whatever they accept encodes back to the very same bytes.
+// Decoders of arbitrary bytes: accepted input encodes to the same bytes.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -32,7 +32,7 @@ void round_trip_item(std::string_view key, std::string_view bytes) {
   require(again == bytes);
 }
 
-// A random body seldom has the right checksum, so one is also made that does.
+// A random body seldom has the right checksum, so it is also tried with one.
 void encode_and_decode(std::string_view key, std::string_view bytes) {
   std::string encoded;
   once::format::encode_item(key, {.bytes = bytes, .version = {1}}, encoded);

@@ -1,4 +1,4 @@
-// Batches of a log and marks of batch ids.
+// Batches of a log, and batch ids.
 #include "fuzz/record_laws.h"
 #include "primitives/log_record.h"
 

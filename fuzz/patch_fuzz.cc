@@ -8,7 +8,7 @@ namespace {
 
 using api::JsonValue;
 
-// What comes out is a document like any other.
+// The result is a valid document.
 JsonValue parsed(const std::string& document) {
   Result<JsonValue> value = api::parse_value(document);
   require(value.has_value());
@@ -20,7 +20,7 @@ void require_refusal(const Error& error) {
   require(!error.message.empty());
 }
 
-// Pure, and applied twice it is as if it were applied once.
+// Pure and idempotent.
 void check_merge(const std::string& document, std::string_view text) {
   const Result<api::Patch> patch = api::merge_patch(text);
   if (!patch) return require_refusal(patch.error());
@@ -33,7 +33,16 @@ void check_merge(const std::string& document, std::string_view text) {
   require(api::same_value(parsed(*once), other));
 }
 
-// Another implementation takes what ours does, and comes to the same.
+// The patch for the other implementation, which throws where a document is moved to where it is
+// already. RFC 6902 forbids only a move into a child, so ours changes nothing there.
+JsonValue without_moves_in_place(JsonValue operations) {
+  std::erase_if(operations.get_ref<JsonValue::array_t&>(), [](const JsonValue& operation) {
+    return operation["op"] == "move" && operation["from"] == "" && operation["path"] == "";
+  });
+  return operations;
+}
+
+// Another implementation accepts the same patches, with the same result.
 void check_operations(const std::string& document, std::string_view text) {
   const Result<api::Patch> patch = api::json_patch(text);
   if (!patch) return require_refusal(patch.error());
@@ -42,7 +51,8 @@ void check_operations(const std::string& document, std::string_view text) {
   require((*patch)(document) == *changed);
   const JsonValue result = parsed(*changed);
   require(api::extent_of(result).depth <= 100);
-  require(api::same_value(result, parsed(document).patch(parsed(std::string(text)))));
+  const JsonValue operations = without_moves_in_place(parsed(std::string(text)));
+  require(api::same_value(result, parsed(document).patch(operations)));
   const std::string test = R"([{"op":"test","path":"","value":)" + *changed + "}]";
   const Result<api::Patch> same = api::json_patch(test);
   if (same) require((*same)(*changed).has_value());  // Unless the patch nests too deep.

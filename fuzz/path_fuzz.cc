@@ -1,8 +1,9 @@
-// Keys, paths and queries. The first line is a method and a target as a peer sends them, the second
-// a namespace, the third a name as a caller of the library gives it.
-#include "api/text.h"
+// Keys, paths and queries. The first line is a method and a target as a client sends them, the
+// second a namespace, the third a name as a caller of the library gives it.
+#include "base/encoding.h"
 #include "fuzz/api_laws.h"
 #include "primitives/keys.h"
+#include "wire/text.h"
 
 namespace once::fuzz {
 namespace {
@@ -14,14 +15,14 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-// A path stands for one name, and the name for the path again.
+// A path gives one name, and the name gives the path again.
 void check_resolved(const api::Resolved& resolved, api::Service& service) {
   const bool named = resolved.route->path.find("{}") != std::string_view::npos;
   require(keys::check_namespace(resolved.call.name_space).has_value());
   if (!named) return;
   require(keys::check_name(resolved.call.name).has_value());
   std::string target(resolved.route->path);
-  target.replace(target.find("{}"), 2, api::encode_percent(resolved.call.name));
+  target.replace(target.find("{}"), 2, percent_encode(resolved.call.name));
   const api::Request again{std::string(resolved.route->method), target, {}, ""};
   const auto found = api::resolve(service, again);
   require(found.has_value());
@@ -36,10 +37,10 @@ void check_request(const api::Request& request) {
   world.perform(request);
 }
 
-// What may be a name comes through a path as it is, and what may not is refused.
+// A valid name survives a path unchanged; an invalid one is refused.
 void check_name(const std::string& name) {
-  const std::string encoded = api::encode_percent(name);
-  require(api::decode_percent(encoded) == name);
+  const std::string encoded = percent_encode(name);
+  require(percent_decode(encoded) == name);
   require(encoded.find_first_of("/?#&=+ ") == std::string::npos);
   api::Service service;
   const api::Request request{"GET", "/v1/docs/" + encoded, {}, ""};

@@ -1,5 +1,5 @@
-// What must be true of every kind of record whatever bytes it meets. A law that is broken ends the
-// program, which is how a fuzz target says so.
+// The laws of every kind of record, for arbitrary bytes. A broken law ends the program, which is
+// how a fuzz target reports it.
 #pragma once
 
 #include <fuzzer/FuzzedDataProvider.h>
@@ -30,7 +30,7 @@ inline Bytes checksum_of(std::string_view content) {
   return bytes;
 }
 
-// Random bytes seldom have the right head and checksum, so they get them here.
+// Gives random bytes the right head and checksum.
 inline Bytes checksummed(RecordKind kind, std::string_view fields) {
   Bytes record = {static_cast<char>(kind), 1};
   record += fields;
@@ -43,14 +43,14 @@ inline bool checksum_holds(std::string_view record) {
   return record.substr(end) == checksum_of(record.substr(0, end));
 }
 
-// Corrupt is the word for all that is refused, except for what a newer version may have written.
+// A refused record is `corrupt`, unless a newer version may have written it.
 inline void require_refusal(std::string_view bytes, ErrorCode code) {
   const bool newer = checksum_holds(bytes) && static_cast<std::uint8_t>(bytes[1]) > 1;
   require(code == ErrorCode::corrupt || (newer && code == ErrorCode::unsupported));
 }
 
-// A byte that changed and an end that is missing are seen, wherever they are. Some damage has the
-// checksum that it should have, once in 2^32: nobody can see that.
+// A changed byte or a missing end is detected anywhere, unless the damaged record happens to have
+// the right checksum: once in 2^32.
 template <std::invocable<const Bytes&> Decode>
 void require_damage_is_seen(const Bytes& sound, const Decode& decode) {
   const std::uint64_t chance = XXH3_64bits(sound.data(), sound.size());
@@ -62,7 +62,7 @@ void require_damage_is_seen(const Bytes& sound, const Decode& decode) {
   require(checksum_holds(cut) || !decode(cut));
 }
 
-// What decodes has one form only: it encodes to the bytes it came from.
+// A record has one form: decoding and encoding gives the same bytes.
 template <std::invocable<const Bytes&> Decode, class Encode>
 void check_decoding(const Bytes& bytes, const Decode& decode, const Encode& encode) {
   const auto record = decode(bytes);
@@ -71,7 +71,7 @@ void check_decoding(const Bytes& bytes, const Decode& decode, const Encode& enco
   require_damage_is_seen(bytes, decode);
 }
 
-// The same for bytes as they are and as the fields of a record.
+// The same for the bytes themselves and as the fields of a record.
 template <std::invocable<const Bytes&> Decode, class Encode>
 void check_decoding_of(RecordKind kind, const Bytes& bytes, const Decode& decode,
                        const Encode& encode) {
@@ -83,7 +83,7 @@ inline Time time_of(FuzzedDataProvider& input) {
   return Time(Duration(input.ConsumeIntegral<std::int64_t>()));
 }
 
-// What is encoded comes back as it was.
+// Encoding and decoding gives the same record.
 template <class Record, std::invocable<const Bytes&> Decode, class Encode>
 void check_encoding(const Record& record, const Decode& decode, const Encode& encode) {
   const Bytes bytes = encode(record);

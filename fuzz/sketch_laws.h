@@ -1,4 +1,4 @@
-// What must be true of every sketch whatever states meet: records of two shapes, or of one.
+// The laws of every sketch, for states of one shape or of two.
 #pragma once
 
 #include <utility>
@@ -30,8 +30,8 @@ void check_sketch(const Sketch& sketch) {
   check_encoding(sketch, decode_sketch<Sketch>, encode_sketch<Sketch>);
 }
 
-// The two as one, if they can be; refused, and nothing changed, otherwise. The order does not
-// matter, and what comes of it is a sketch that can be stored.
+// The two merged, if their shapes allow it; otherwise refused, and nothing changed. The order does
+// not matter, and the result can be stored.
 template <class Sketch>
 Result<Sketch> check_merge(const Sketch& a, const Sketch& b) {
   Sketch ab = a;
@@ -47,7 +47,7 @@ Result<Sketch> check_merge(const Sketch& a, const Sketch& b) {
   return ab;
 }
 
-// What was merged already changes nothing.
+// Merging again changes nothing.
 template <class Sketch>
 void check_idempotence(const Sketch& part, Sketch whole) {
   const Sketch before = whole;
@@ -55,7 +55,7 @@ void check_idempotence(const Sketch& part, Sketch whole) {
   require(whole.merge(before) && whole == before);
 }
 
-// The sketch in `fields`, after all that a decoder promises was checked.
+// The sketch in `fields`, after checking all promises of the decoder.
 template <class Sketch>
 Result<Sketch> sketch_in(RecordKind kind, const Bytes& fields) {
   check_decoding_of(kind, fields, decode_sketch<Sketch>, encode_sketch<Sketch>);

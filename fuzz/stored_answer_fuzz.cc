@@ -11,7 +11,7 @@ constexpr int kMaxStatus = 999;
 
 Result<StoredAnswer> decode(const Bytes& bytes) { return proxy::decode_answer(bytes); }
 
-// A body that was left away is known by its length, which may be any: it is not made anew here.
+// An omitted body is known by its length alone, which may be any number: it is not rebuilt here.
 Bytes encode(const StoredAnswer& answer) {
   if (!answer.without_body) return proxy::encode(answer.response);
   RecordWriter out(RecordKind::answer, 1);

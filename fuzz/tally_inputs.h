@@ -1,5 +1,5 @@
-// Shapes of tallies and what is merged into them, from a fuzzer's bytes. Sketches are of the
-// smallest shapes, where every form of theirs is within reach.
+// Shapes and inputs of tallies, from a fuzzer's bytes. Sketches have the smallest shapes, so that a
+// short input reaches every form.
 #pragma once
 
 #include <fuzzer/FuzzedDataProvider.h>

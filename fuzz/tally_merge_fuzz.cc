@@ -1,18 +1,18 @@
-// A merge into a bucket that holds anything: what is corrupt is refused, so that nothing is
-// written; what is written can be read, and knows its id.
+// A merge into a bucket with arbitrary bytes: a corrupt bucket is refused, so that nothing is
+// written; a written one can be read, and contains the id.
 #include "fuzz/record_laws.h"
 #include "fuzz/tally_inputs.h"
-#include "primitives/tally_order.h"
+#include "primitives/prepared_merge.h"
 
 namespace once::fuzz {
 namespace {
 
-using tallies::Order;
-using tallies::Verdict;
+using tallies::MergeResult;
+using tallies::PreparedMerge;
 
 constexpr Time kNow{Duration(1'700'000'000'000)};
 
-Result<Order> order_of(FuzzedDataProvider& input) {
+Result<PreparedMerge> merge_of(FuzzedDataProvider& input) {
   const TallyShape shape = shape_of(input);
   TallyRequest request{.shape = shape, .input = input_of(input, shape.kind)};
   if (input.ConsumeBool()) request.id = "id";
@@ -21,10 +21,10 @@ Result<Order> order_of(FuzzedDataProvider& input) {
                       .value_bytes = 1U << 20,
                       .partition_bytes = 2'048,
                       .clock_error = Duration(2'000)};
-  Result<Order> order =
-      Order::of(tallies::tally_key("fuzz", "t"), std::move(request), kNow, limits);
-  if (order) order->nonce = input.ConsumeIntegral<std::uint64_t>();
-  return order;
+  Result<PreparedMerge> merge =
+      tallies::prepare_merge(tallies::tally_key("fuzz", "t"), std::move(request), kNow, limits);
+  if (merge) merge->nonce = input.ConsumeIntegral<std::uint64_t>();
+  return merge;
 }
 
 Bytes state_of(FuzzedDataProvider& input, TallyKind kind) {
@@ -35,20 +35,20 @@ Bytes state_of(FuzzedDataProvider& input, TallyKind kind) {
   return fields;
 }
 
-// A record with any state, and an id that may be the order's.
-Value bucket_of(FuzzedDataProvider& input, const Order& order) {
+// A record with an arbitrary state, and an id that may be the merge's.
+Value bucket_of(FuzzedDataProvider& input, const PreparedMerge& merge) {
   tallies::TallyBucket bucket;
   bucket.until = time_of(input);
   bucket.ids.push_back({.id = input.ConsumeBool() ? "id" : "other",
-                        .input_hash = input.ConsumeBool() ? order.input_hash : "another",
-                        .nonce = input.ConsumeBool() ? order.nonce : 7,
+                        .input_hash = input.ConsumeBool() ? merge.input_hash : "another",
+                        .nonce = input.ConsumeBool() ? merge.nonce : 7,
                         .kept_until = time_of(input)});
-  bucket.state = state_of(input, order.kind());
-  return encode(bucket, order.kind());
+  bucket.state = state_of(input, merge.kind());
+  return encode(bucket, merge.kind());
 }
 
-// What stands in the bucket: nothing, a number, any bytes, the fields of a record, or a record.
-std::optional<Item> standing_of(FuzzedDataProvider& input, const Order& order) {
+// The bucket: absent, a number, arbitrary bytes, arbitrary fields, or a record.
+std::optional<Item> item_of(FuzzedDataProvider& input, const PreparedMerge& merge) {
   Item item{.version = {1}};
   switch (input.ConsumeIntegralInRange(0, 4)) {
     case 0: return std::nullopt;
@@ -57,41 +57,41 @@ std::optional<Item> standing_of(FuzzedDataProvider& input, const Order& order) {
     case 3:
       item.value = checksummed(RecordKind::tally, input.ConsumeRemainingBytesAsString());
       break;
-    default: item.value = bucket_of(input, order);
+    default: item.value = bucket_of(input, merge);
   }
   return item;
 }
 
-void check_refusal(const Order& order, const std::optional<Item>& standing, ErrorCode code) {
-  const bool sound = !standing || tallies::decode_bucket(*standing, order.kind(), *order.monoid);
+void check_refusal(const PreparedMerge& merge, const std::optional<Item>& current, ErrorCode code) {
+  const bool sound = !current || tallies::decode_bucket(*current, merge.kind(), *merge.monoid);
   require(sound ? code == ErrorCode::invalid : code != ErrorCode::invalid);
   if (!sound) require(code == ErrorCode::corrupt || code == ErrorCode::unsupported);
 }
 
-// Once more on its own result: the id keeps it out, or it is merged again, which changes nothing
-// if the kind says so.
-void check_again(const Order& order, const Item& after) {
-  Verdict verdict = Verdict::merged;
-  const Result<Edit> edit = order.edit(after, verdict);
-  if (order.ids_inside) {
-    require(edit && std::holds_alternative<Keep>(*edit) && verdict == Verdict::landed);
-  } else if (order.monoid->idempotent()) {
+// Merged again into its own result: the id prevents it, or, for an idempotent kind, nothing
+// changes.
+void check_again(const PreparedMerge& merge, const Item& after) {
+  MergeResult result = MergeResult::merged;
+  const Result<Edit> edit = merge.edit(after, result);
+  if (merge.ids_in_bucket) {
+    require(edit && std::holds_alternative<Keep>(*edit) && result == MergeResult::merged_earlier);
+  } else if (merge.monoid->idempotent()) {
     require(edit && std::get<Replace>(*edit).value == after.value);
   } else {
     require(!edit || std::holds_alternative<Replace>(*edit));
   }
 }
 
-void check_merge(const Order& order, const std::optional<Item>& standing) {
-  Verdict verdict = Verdict::merged;
-  const Result<Edit> edit = order.edit(standing, verdict);
-  if (!edit) return check_refusal(order, standing, edit.error().code);
-  require(std::holds_alternative<Replace>(*edit) == (verdict == Verdict::merged));
-  if (verdict != Verdict::merged) return;
+void check_merge(const PreparedMerge& merge, const std::optional<Item>& current) {
+  MergeResult result = MergeResult::merged;
+  const Result<Edit> edit = merge.edit(current, result);
+  if (!edit) return check_refusal(merge, current, edit.error().code);
+  require(std::holds_alternative<Replace>(*edit) == (result == MergeResult::merged));
+  if (result != MergeResult::merged) return;
   const auto& made = std::get<Replace>(*edit);
   const Item after{.value = made.value, .version = {2}, .expiry = made.expiry};
-  require(after.expiry > kNow && order.value_in(after).has_value());
-  check_again(order, after);
+  require(after.expiry > kNow && merge.value_in(after).has_value());
+  check_again(merge, after);
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ void check_merge(const Order& order, const std::optional<Item>& standing) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace once::fuzz;
   FuzzedDataProvider input(data, size);
-  const auto order = order_of(input);
-  if (order) check_merge(*order, standing_of(input, *order));
+  const auto merge = merge_of(input);
+  if (merge) check_merge(*merge, item_of(input, *merge));
   return 0;
 }

@@ -1,4 +1,4 @@
-// What a tally's keys hold: meta items, markers and buckets.
+// The items of a tally: meta items, markers and buckets.
 #include "fuzz/record_laws.h"
 #include "fuzz/tally_inputs.h"
 #include "primitives/tally_record.h"
@@ -23,7 +23,7 @@ void check_bucket_bytes(const Bytes& bytes, TallyKind kind, const Monoid& monoid
   check_decoding_of(RecordKind::tally, bytes, decode, encode);
 }
 
-// A bucket as the plans make it: with ids, or as the store itself would have made it.
+// A bucket as the plans write it: with ids, or as the store merges it by itself.
 void check_bucket(const TallyBucket& bucket, TallyKind kind, const Monoid& monoid) {
   const Value value = tallies::encode(bucket, kind);
   require(std::holds_alternative<std::int64_t>(value) ==
@@ -44,7 +44,7 @@ TallyBucket bucket_of(FuzzedDataProvider& input, Bytes state) {
   return bucket;
 }
 
-// A name is that of one shape, which has this name.
+// A name belongs to one shape, whose monoid has this name.
 void check_name(const std::string& name) {
   const auto found = tallies::monoid_named(name, nullptr);
   if (found) require(found->monoid->name() == name && found->kind != TallyKind::own);

@@ -1,16 +1,16 @@
 // Durations, times and integers as people write them.
 #include <charconv>
 
-#include "api/json.h"
-#include "api/text.h"
 #include "fuzz/record_laws.h"
+#include "wire/json.h"
+#include "wire/text.h"
 
 namespace once::fuzz {
 namespace {
 
 constexpr std::int64_t kTenYears = Duration(std::chrono::years(10)).count();
 
-// As the contract says it: digits, then a unit. Another way to read the same.
+// A second reader of the documented form: digits, then a unit.
 std::optional<Duration> read_duration(std::string_view text) {
   constexpr std::pair<std::string_view, std::int64_t> kUnits[] = {
       {"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
@@ -35,7 +35,7 @@ void check_duration(std::string_view text) {
   if (read) require(api::parse_duration(std::to_string(read->count()) + "ms") == read);
 }
 
-// A time in an answer is a time in a request.
+// A time of an answer is accepted in a request.
 void check_time(std::string_view text) {
   const std::optional<Time> time = api::parse_time(text);
   if (!time) return;
@@ -51,7 +51,7 @@ void check_integer(std::string_view text) {
   require(api::parse_integer(std::to_string(*value)) == value);
 }
 
-// A field of a request takes what the query takes.
+// A field of the body accepts what the query accepts.
 void check_field(std::string_view text) {
   const std::string body = api::JsonObject().text("lease", text).finish();
   const Result<api::Json> json = api::parse_json(body);

@@ -1,4 +1,4 @@
-// Heavy hitters: any bytes as a state, and any two states merged.
+// Heavy hitters: arbitrary bytes as a state, and two arbitrary states merged.
 #include <map>
 
 #include "fuzz/sketch_laws.h"
@@ -44,7 +44,7 @@ void check_counts(const Top& top, Counts counts) {
   for (const auto& [item, truth] : counts) require(truth <= top.error());
 }
 
-// The bounds hold for the true counts, however items were spread before the merge.
+// The bounds hold for the true counts, however items were divided before the merge.
 void check_items(FuzzedDataProvider& input) {
   const auto counters = input.ConsumeIntegralInRange<std::size_t>(1, 4);
   Top left(counters);

@@ -17,7 +17,7 @@ namespace once::testing {
 
 class ChildProcess {
  public:
-  // Its standard error is `errors`, or ours if there is none.
+  // Its standard error is `errors`, or ours if it is not given.
   ChildProcess(const std::string& program, const std::vector<std::string>& arguments,
                int errors = -1) {
     std::array<int, 2> to{};

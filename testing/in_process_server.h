@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "events/event_service.h"
 #include "once/batching_driver.h"
 #include "server/responder.h"
 #include "server/server.h"
@@ -13,14 +15,16 @@ namespace once::testing {
 
 class InProcessServer {
  public:
-  explicit InProcessServer(Store& store) : driver_(std::make_unique<BatchingDriver>(store)) {
+  explicit InProcessServer(Store& store, api::ServiceOptions options = {})
+      : service_(std::move(options)), driver_(std::make_unique<BatchingDriver>(store)) {
+    service_.set_event_receiver(events_);
     const Result<std::string> url = server_.listen("127.0.0.1:0");
     if (!url) std::abort();
     url_ = *url;
   }
   ~InProcessServer() {
     server_.stop();
-    door_.stop();
+    events_.stop();
     hub_.stop();
     driver_.reset();
   }
@@ -38,8 +42,8 @@ class InProcessServer {
   server::Observer observer_{service_.metrics(), journal_};
   std::unique_ptr<BatchingDriver> driver_;
   server::FollowHub hub_{*driver_, system_clock()};
-  events::Door door_{*driver_, service_.options().events.routes};
-  server::Responder responder_{service_, *driver_, hub_, observer_, door_, kAttemptLife};
+  events::EventService events_{*driver_, {}};
+  server::Responder responder_{service_, *driver_, hub_, observer_, kAttemptLife};
   server::Server server_{{.threads = 2}, responder_};
   std::string url_;
 };

@@ -23,7 +23,7 @@ struct Listener {
   std::uint16_t port = 0;
 };
 
-// At port 0, one is chosen. Whoever asks closes the socket.
+// At port 0, one is chosen. The caller closes the socket.
 inline Listener listen_on_loopback(std::uint16_t port = 0) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;

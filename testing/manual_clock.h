@@ -33,7 +33,7 @@ class ManualClock final : public Clock {
   // Time passes at once.
   void sleep(Duration length) override { advance(length); }
 
-  // Blocks until `signal` is notified by whoever owns it, or advance() reaches `until`.
+  // Blocks until `signal` is notified by its owner, or advance() reaches `until`.
   void wait(std::condition_variable& signal, std::unique_lock<std::mutex>& lock,
             Time until) override {
     const Waiter waiter{&signal, lock.mutex()};
@@ -59,6 +59,7 @@ class ManualClock final : public Clock {
       const std::lock_guard own(mutex_);
       now_ += length;
       waiting = waiters_;
+      for (Waiter& waiter : waiters_) waiter.woken = true;
       ++advancing_;
     }
     for (const Waiter& waiter : waiting) {
@@ -75,11 +76,20 @@ class ManualClock final : public Clock {
     advanced_.notify_all();
   }
 
+  // Whether a thread is in wait() that no advance() has woken: it has done what there was to do.
+  bool is_waited_on() {
+    const std::lock_guard own(mutex_);
+    return std::ranges::any_of(waiters_, [](const Waiter& waiter) { return !waiter.woken; });
+  }
+
  private:
   struct Waiter {
     std::condition_variable* signal;
     std::mutex* mutex;
-    friend bool operator==(const Waiter&, const Waiter&) = default;
+    bool woken = false;
+    friend bool operator==(const Waiter& a, const Waiter& b) {
+      return a.signal == b.signal && a.mutex == b.mutex;
+    }
   };
 
   std::mutex mutex_;

@@ -51,7 +51,7 @@ class SmallDisk {
 
   static void write(const char* path, const std::string& text) { std::ofstream(path) << text; }
 
-  // Whoever is not root is in a user namespace of its own, which takes a process with one thread.
+  // Without root this needs a user namespace of its own, and so a process with one thread.
   static bool apart() {
     static const bool done = [] {
       const uid_t user = ::geteuid();

@@ -1,4 +1,4 @@
-// A clock for threads that contend: it stands still, and whoever pauses lets others run. On a
+// A clock for threads that contend: it stands still, and a thread that pauses lets others run. On a
 // ManualClock the pauses of all would add up, and end the patience of one that is only descheduled.
 #pragma once
 

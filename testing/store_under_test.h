@@ -1,24 +1,38 @@
-// What the tests of the primitives run on: memory, or a real server if ONCE_TEST_STORE names one
-// (dynamodb, redis, redis_cluster, s3). The same programs, so that every store has to do the same.
+// What the tests of the primitives run on: memory, or the store that ONCE_TEST_STORE names. The
+// same programs, so that every store has to do the same.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 
-#include "once/store.h"
+#include "testing/stores/chosen_store.h"
 
 namespace once::testing {
 
 // A new and empty one, whose time is the clock's. `clock` must outlive it.
-std::unique_ptr<Store> store_under_test(Clock& clock);
+inline std::unique_ptr<Store> store_under_test(Clock& clock) {
+  return chosen_harness({"memory"}).open(clock);
+}
 
 // So many of something: what memory does in no time takes a server a request each.
-std::size_t as_many_as(std::size_t in_memory, std::size_t on_a_server);
+inline std::size_t as_many_as(std::size_t in_memory, std::size_t on_a_server) {
+  return chosen_harness({"memory"}).has_server() ? on_a_server : in_memory;
+}
 
 // Items that are there and have not expired.
-std::size_t items_in(Store& store);
+inline std::size_t items_in(Store& store) {
+  std::size_t count = 0;
+  ListRequest request{.limit = 1'000};
+  do {
+    const ListPage page = store.list(request).value();
+    count += page.items.size();
+    request.cursor = page.cursor;
+  } while (!request.cursor.empty());
+  return count;
+}
 
 }  // namespace once::testing
 

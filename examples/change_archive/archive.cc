@@ -28,11 +28,6 @@ class Patience {
   std::chrono::milliseconds pause_{50};
 };
 
-// It may be sent again: an entry is known by its id.
-bool is_passing(const once::Error& error) {
-  return error.code == once::ErrorCode::unavailable || error.code == once::ErrorCode::unknown;
-}
-
 std::unexpected<once::Error> refused(const std::string& why) {
   return once::failure(once::ErrorCode::invalid, why);
 }
@@ -63,7 +58,7 @@ once::Result<void> apply(Json& change, const Entry& entry) {
   return {};
 }
 
-// The entry added to what stands there, or what stands there if it has it; then `before` is set.
+// The document with the entry added, or unchanged if it has the entry; then `before` is set.
 Modify adding(const Entry& entry, bool& before) {
   return [&](const std::optional<Content>& standing) -> once::Result<Modified> {
     std::optional<Json> change;
@@ -126,7 +121,7 @@ once::Result<std::optional<Loaded>> load(once::Once& once, const std::string& na
   for (Patience patience;;) {
     const auto standing = once.documents().get(name);
     if (!standing) {
-      if (!is_passing(standing.error()) || patience.is_over()) {
+      if (!is_transient(standing.error()) || patience.is_over()) {
         return std::unexpected(standing.error());
       }
       continue;
@@ -149,7 +144,7 @@ once::Result<Recorded> record(once::Once& once, const std::string& name, const E
       if (patience.is_over()) {
         return once::failure(once::ErrorCode::unavailable, "others were always faster");
       }
-    } else if (!is_passing(outcome.error()) || patience.is_over()) {
+    } else if (!is_transient(outcome.error()) || patience.is_over()) {
       return std::unexpected(outcome.error());
     }
   }
@@ -169,7 +164,7 @@ once::Result<std::variant<Recorded, Stale>> save(once::Once& once, const std::st
     bool before = false;
     const auto outcome = once.documents().update_if(name, etag, {.modify = adding(entry, before)});
     if (!outcome) {
-      if (!is_passing(outcome.error()) || patience.is_over()) {
+      if (!is_transient(outcome.error()) || patience.is_over()) {
         return std::unexpected(outcome.error());
       }
     } else if (std::holds_alternative<once::documents::Updated>(*outcome)) {

@@ -29,7 +29,7 @@ struct Entry {
   std::string type;  // created, edited, processed, meeting_scheduled or meeting_cancelled.
   std::string by;
   std::vector<std::string> about;  // The title; the meeting; or the customer and the task.
-  std::int64_t time = 0;           // Milliseconds since 1970, by whoever records it.
+  std::int64_t time = 0;           // Milliseconds since 1970, by the recorder's clock.
 };
 
 // Whether it is recorded. `invalid`: another one is, under its id.
@@ -53,13 +53,13 @@ struct Recorded {
   int conflicts = 0;    // How often somebody else was faster.
 };
 
-// Adds an entry to whatever stands there. Others who do the same lose nothing by it. While the
+// Adds an entry to the current document. Others who do the same lose nothing. While the
 // store is down it is tried again, for a minute.
 once::Result<Recorded> record(once::Once& once, const std::string& name, const Entry& entry);
 
 // The same for a person who saw the change as it was at `etag`: not if it is another by now.
 struct Stale {
-  std::string etag;  // Of what stands there.
+  std::string etag;  // Of the current document.
 };
 once::Result<std::variant<Recorded, Stale>> save(once::Once& once, const std::string& name,
                                                  const std::string& etag, const Entry& entry);

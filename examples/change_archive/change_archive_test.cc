@@ -22,7 +22,7 @@ using once::testing::ChildProcess;
 using once::testing::ServerProcess;
 using once::testing::TempDir;
 
-// What stands there, if its history makes it and has each id once.
+// The current document, if it follows from its history and has each id once.
 Json checked(const std::string& store, const std::string& name) {
   once::Once once = once::open(store).value();
   const Json change = Json::parse(once.documents().get(name).value().value().content.bytes);

@@ -94,7 +94,7 @@ int build_request(const Request& request) {
       told != request.headers.end() ? std::strtol(told->second.c_str(), nullptr, 10) : 1;
   const auto image = build(*event, attempt, {});
   say(image ? *image : image.error().message);
-  return image ? 200 : 500;  // A failure frees the event's key: whoever sent it may send it again.
+  return image ? 200 : 500;  // A failure frees the event's key: its sender may send it again.
 }
 
 int run_serve(Arguments& arguments) {

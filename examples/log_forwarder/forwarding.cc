@@ -14,11 +14,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kPatience = 60s;
 
-// The request may be sent again. `unknown`, too: a delivery is known by its id.
-bool is_passing(const once::Error& error) {
-  return error.code == once::ErrorCode::unavailable || error.code == once::ErrorCode::unknown;
-}
-
 once::Result<once::Appended> place_of(const once::AppendOutcome& outcome, const std::string& id) {
   if (const auto* place = std::get_if<once::Appended>(&outcome)) return *place;
   return once::failure(once::ErrorCode::invalid,
@@ -35,7 +30,7 @@ once::Result<once::Appended> forward(once::Once& once, const std::string& execut
   for (auto pause = 50ms;; pause = std::min(pause * 2, 1000ms)) {
     const auto outcome = once.log().append(execution, events, {.batch = delivery.id});
     if (outcome) return place_of(*outcome, delivery.id);
-    if (!is_passing(outcome.error()) || Clock::now() > until) {
+    if (!is_transient(outcome) || Clock::now() > until) {
       return std::unexpected(outcome.error());
     }
     std::this_thread::sleep_for(pause);
@@ -102,7 +97,7 @@ once::Result<std::int64_t> follow(once::Once& once, const std::string& execution
       from = *next;
       heard = Clock::now();
       if (last) break;
-    } else if (!is_passing(next.error()) || Clock::now() > heard + kPatience) {
+    } else if (!is_transient(next) || Clock::now() > heard + kPatience) {
       return next;
     }
     if (from <= until) std::this_thread::sleep_for(50ms);

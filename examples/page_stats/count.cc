@@ -15,7 +15,7 @@ std::string_view name_of(once::TallyWindow window) {
   return window == minute ? "minute" : window == hour ? "hour" : "day";
 }
 
-// How long a bucket is kept after its window ended. Whoever wants to know about last year asks for
+// How long a bucket is kept after its window ended. For last year, ask for
 // days.
 std::optional<once::Duration> kept(once::TallyWindow window) {
   if (window == once::TallyWindow::minute) return 7 * 24h;
@@ -54,9 +54,7 @@ once::Result<bool> count_view(once::Once& once, const View& view) {
       return once::failure(once::ErrorCode::invalid, view.id + why(std::get<1>(*outcome)));
     }
     // Neither "not now" nor "nobody knows" is dangerous: the id makes trying again safe.
-    const once::ErrorCode code = outcome.error().code;
-    const bool passing = code == once::ErrorCode::unavailable || code == once::ErrorCode::unknown;
-    if (!passing || tries == kTries) return std::unexpected(outcome.error());
+    if (!is_transient(outcome) || tries == kTries) return std::unexpected(outcome.error());
     std::this_thread::sleep_for(500ms);
   }
 }

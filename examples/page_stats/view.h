@@ -1,4 +1,4 @@
-// A view of a page, as whoever delivers it says it: one line of JSON.
+// A view of a page, as it is delivered: one line of JSON.
 //
 //   {"id":"2026-11-15/00042","time":"2026-11-15T09:14:03.127Z","page":"/pricing",
 //    "visitor":"v-31","ms":182}

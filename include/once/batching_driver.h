@@ -15,14 +15,16 @@
 
 namespace once {
 
-// A thread that runs what it is given, soon and in order. From any thread.
-class Home {
+// A thread that runs plans between their steps. Safe to call from any thread.
+class Executor {
  public:
-  virtual ~Home() = default;
-  virtual void later(std::move_only_function<void()> task) = 0;
+  virtual ~Executor() = default;
 
-  // Nobody is there any more who wants an answer: what only waits need not go on.
-  virtual bool is_deserted() const { return false; }
+  // Runs `task` on the thread, soon and in the order given.
+  virtual void post(std::move_only_function<void()> task) = 0;
+
+  // True once the caller hung up; waiting plans are cancelled.
+  virtual bool is_cancelled() const { return false; }
 };
 
 namespace detail {
@@ -33,10 +35,10 @@ class Task : public PlanState {
   using PlanState::PlanState;
   virtual ~Task() = default;
 
-  // Hands the plan's answer, or the error that cut it short, to whoever waits for it.
+  // Hands the plan's answer, or the error that cut it short, to its caller.
   virtual void finish(std::optional<Error> cut_short) = 0;
 
-  Home* home = nullptr;  // Where it goes on between its steps; nullptr: on the driver's thread.
+  Executor* executor = nullptr;  // Runs it between its steps; nullptr: the driver's thread does.
   Time deadline = kNever;
   bool saw_unknown = false;  // One of its commits may have been written.
 };
@@ -76,9 +78,9 @@ struct BatchingOptions {
   std::size_t max_plans = 10'000;           // Under way and waiting; more are refused.
   std::size_t max_changes_per_key = 1'024;  // Waiting on one key; more are refused.
 
-  // Whether a round that follows a long one waits a moment for those who were just answered: for
-  // threads, which are back at once. Clients beyond a network are not.
-  bool gathers = true;
+  // Whether a round that follows a long one waits a moment, so that callers that were just answered
+  // join it. Pays for threads, which are back at once; clients beyond a network are not.
+  bool batch_window = true;
 };
 
 class BatchingDriver {
@@ -94,16 +96,16 @@ class BatchingDriver {
   // block nor throw. Refused as `unavailable` when max_plans are under way: then `done` is never
   // called. `patience` as for the blocking driver.
   //
-  // With a `home`, the plan goes on there between its steps, and `done` is called there unless the
-  // plan was cut short: what every plan of a round waits for is the driver's thread. A plan whose
-  // home is deserted is cut short at its next pause. The store must outlive the home, which lives
-  // at least as long as `done`; a home that drops what it was given drops the plan.
+  // With an `executor`, the plan runs there between its steps, and `done` is called there unless
+  // the plan was cut short: this keeps the driver's thread free, for which all plans of a round
+  // wait. A plan whose executor is cancelled is cut short at its next pause. The store must outlive
+  // the executor, which lives at least as long as `done`; one that drops a task drops its plan.
   template <class T>
   Result<void> start(Plan<T> plan, std::move_only_function<void(Result<T>)> done,
-                     Duration patience = kAttemptLife, Home* home = nullptr) {
+                     Duration patience = kAttemptLife, Executor* executor = nullptr) {
     auto task =
         std::make_unique<detail::PlanTask<T>>(store_, entropy_, std::move(plan), std::move(done));
-    task->home = home;
+    task->executor = executor;
     return submit(std::move(task), patience);
   }
 
@@ -129,7 +131,7 @@ class BatchingDriver {
 
   Store& store_;
   Entropy& entropy_;
-  std::shared_ptr<Worker> worker_;  // Plans at their homes come back to it.
+  std::shared_ptr<Worker> worker_;  // Plans at their executors come back to it.
 };
 
 }  // namespace once

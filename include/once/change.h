@@ -1,6 +1,6 @@
-// A change is a read-modify-write of one key that may be merged with other changes waiting on the
-// same key into one commit. Unconditional by nature: a caller that insists on a version commits
-// under unchanged() instead, and is never merged.
+// A change is a read-modify-write of one key. A driver may merge it with other changes that wait
+// for the same key into one commit. It has no condition: a caller that wants a certain version
+// commits under unchanged() instead, and is never merged.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace once {
 
-struct Keep {};   // Leave what stands there. Nothing is written, `also` neither.
+struct Keep {};   // Leave the current item. Nothing is written, `also` neither.
 struct Clear {};  // Erase it.
 struct Replace {
   Value value;
@@ -23,41 +23,41 @@ struct Replace {
 };
 using Edit = std::variant<Keep, Clear, Replace>;
 
-// What becomes of what stands there. Pure.
-using Apply = std::function<Result<Edit>(const std::optional<Item>& standing)>;
+// What to do with the current item. Pure.
+using Apply = std::function<Result<Edit>(const std::optional<Item>& current)>;
 
-// What changes have that can be taken together before they are applied, as numbers to be added can
-// be added up: the value of their key is then read and made once for all of them.
+// A part of changes that can be joined before they are applied, as amounts to add can be added up:
+// the value of their key is then decoded and encoded once for all of them.
 class Joinable {
  public:
   virtual ~Joinable() = default;
 
-  // Does what the changes of all `parts`, which come in this order and of which this is one, would
-  // do one after the other. Empty if they cannot be taken together after all.
+  // Does what the changes of all `parts`, of which this is one, would do one after the other in
+  // this order. Empty if they cannot be joined after all.
   virtual Apply joined(std::span<Joinable* const> parts) = 0;
 };
 
 struct Change {
   Key key;
 
-  // Called again whenever the change is tried anew, and perhaps on the result of changes that are
-  // merged before it. An error here is this caller's answer alone.
+  // Called for each try, perhaps on the result of changes that are merged before it. An error here
+  // is this caller's answer alone.
   Apply apply;
 
-  // Written by the same commit, typically a marker with the change's id. Not `key` itself.
+  // Writes of the same commit, typically a marker with the change's id. Not `key` itself.
   std::vector<Write> also;
 
-  // If it can be taken together with others. Must outlive the change.
+  // Set if the change can be joined with others. Must outlive the change.
   Joinable* part = nullptr;
 };
 
-// The change is made. `standing` is what the key holds after the whole group, so its version is
-// good for a later unchanged(), and its value may include others' changes.
+// The change is made. `current` is what the key holds after the whole group: its version is good
+// for a later unchanged(), and its value may include others' changes.
 struct Changed {
-  std::optional<Item> standing;
+  std::optional<Item> current;
 };
 
-// Nothing was written: another process changed the key between read and write. Try again, later.
+// Nothing was written: another process changed the key between read and write. Try again later.
 struct Overtaken {};
 
 // Nothing of this change was written: a guard in `also` did not hold. Lost::write counts in `also`.

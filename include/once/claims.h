@@ -1,20 +1,19 @@
-// Claims grant each key to one holder at a time and remember what became of it:
+// Claims grant each key to one holder at a time and keep the outcome:
 //
 //   absent -> busy (owner, lease, fence) -> done (result), failed for good, or free again
 //
-// A busy claim whose lease ended may be taken over; the fence then rises, and whatever the old
-// holder still tries with its ticket is refused as fenced. Time is the store's.
+// A busy claim whose lease ended may be taken over. The fence then rises, and every later call with
+// the old holder's ticket is refused as fenced. Time is the store's.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
-#include "once/blocking_driver.h"
 #include "once/plan.h"
 
 namespace once {
@@ -29,7 +28,7 @@ struct ClaimRequest {
   Duration ttl = std::chrono::hours(24);  // How long an outcome is kept after completion.
 };
 
-// Proof of one claim. Opaque to those who carry it; text of printable ASCII.
+// Proof of one claim: opaque text of printable ASCII.
 struct Ticket {
   std::string text;
 };
@@ -37,14 +36,14 @@ struct Ticket {
 struct Claimed {
   Ticket ticket;
   std::int64_t fence = 0;    // Only rises for a key.
-  std::int64_t attempt = 1;  // Which try this is, from 1.
+  std::int64_t attempt = 1;  // The number of this try, from 1.
   Time lease_until;
   bool repeated = false;  // An equal request got it before.
 };
 struct Busy {  // Another holder; come back later.
   std::string owner;
   Time lease_until;
-  Time claimed;
+  std::optional<Time> claimed;  // Since when. A server does not tell.
 };
 struct Done {  // Finished earlier, with this result or final failure.
   Bytes result;
@@ -52,20 +51,20 @@ struct Done {  // Finished earlier, with this result or final failure.
   bool failed = false;
 };
 struct Mismatch {};   // The same key with another payload, or another result.
-struct Unguarded {};  // The store is down, and the caller would rather act twice than not at all.
+struct Unguarded {};  // The store is down, and the caller chose to act without a claim.
 using ClaimOutcome = std::variant<Claimed, Busy, Done, Mismatch, Unguarded>;
 
-// What a caller wants when the store cannot be asked: `unavailable`, or unknown to the end.
+// What take() and seen() do if the store is down: the answer is `unavailable`, or stays `unknown`.
 enum class IfStoreDown : std::uint8_t { refuse, proceed };
 
-struct Fenced {};  // The ticket's claim is not its holder's any more.
+struct Fenced {};  // The ticket's holder no longer has the claim.
 struct Renewed {
   Time lease_until;
 };
 using RenewOutcome = std::variant<Renewed, Fenced>;
 
 struct Settled {
-  bool replayed = false;  // It was settled in just this way before.
+  bool replayed = false;  // It was settled in the same way before.
 };
 using SettleOutcome = std::variant<Settled, Fenced, Mismatch>;
 
@@ -78,7 +77,7 @@ struct ClaimState {
   Time claimed;
   Time lease_until;  // While busy.
   Time completed;    // Once done or failed,
-  Time kept_until;   // and how long that is remembered.
+  Time kept_until;   // and how long that is kept.
   Bytes result;      // The result or the failure.
 };
 
@@ -90,11 +89,11 @@ namespace claims {
 
 Key claim_key(std::string_view name_space, std::string_view name);
 
-// Takes `key` if nobody holds it; answers what stands there otherwise. One store call when the key
-// is new, busy or done.
+// Takes `key` if it is free; otherwise answers its state. One store call if the key is new, busy or
+// done.
 Plan<ClaimOutcome> take(Key key, ClaimRequest request);
 
-// The same, but while busy it comes back until `wait` is over.
+// The same, but tries again while the key is busy, until `wait` is over.
 Plan<ClaimOutcome> take_within(Key key, ClaimRequest request, Duration wait);
 
 // Holds the claim until `lease` from now.
@@ -107,7 +106,7 @@ Plan<SettleOutcome> complete(Key key, Ticket ticket, Bytes result);
 // Frees the key for the next attempt, or records the failure as its outcome.
 Plan<SettleOutcome> release(Key key, Ticket ticket, Bytes failure, Release how);
 
-// Makes the key as good as new, whatever stands there. False when there was nothing.
+// Makes the key as good as new, whatever its state. False if there was no claim.
 Plan<bool> forget(Key key);
 
 Plan<std::optional<ClaimState>> show(Key key);
@@ -117,12 +116,12 @@ struct Seen {
   bool repeated = false;  // An equal request marked some of them before.
 };
 
-// Marks each key as done without a result and tells which were not marked before; a key twice in
-// `keys` is first once. With an equal non-empty `request` a repeat gets the same answer.
+// Marks each key as done without a result, and says which were not marked before. A key that is in
+// `keys` twice is first once. A repeat with an equal non-empty `request` gets the same answer.
 Plan<Seen> seen(std::vector<Key> keys, Duration ttl, std::string request);
 
-// An answer to take() or seen(), unless the store was down and the caller wants to proceed: then
-// Unguarded, and every id is first.
+// The answer to take() or seen(). If the store was down and the policy is to proceed: Unguarded,
+// and every id is first.
 Result<ClaimOutcome> or_proceed(Result<ClaimOutcome> answer, IfStoreDown policy);
 Result<Seen> or_proceed(Result<Seen> answer, std::size_t ids, IfStoreDown policy);
 
@@ -141,43 +140,40 @@ Plan<ClaimPage> list(std::string name_space, std::optional<ClaimState::Kind> kin
 
 }  // namespace claims
 
-// The claims of one namespace, on the caller's thread. Safe to share between threads. `store`,
-// `clock` and `entropy` must outlive it. A name is 1 to 512 bytes of UTF-8 without control
-// characters; anything else is `invalid`.
+// The claims of one namespace. Safe to share between threads. A name is 1 to 512 bytes of UTF-8
+// without control characters; anything else is `invalid`.
+//
+// Every call is bounded by `within`: after that it begins nothing more and ends as `unavailable`,
+// or as `unknown` if something that it sent may have happened.
 class Claims {
  public:
-  explicit Claims(Store& store, std::string name_space = "default", Clock& clock = system_clock(),
-                  Entropy& entropy = system_entropy());
+  Claims() = default;
   virtual ~Claims() = default;
   Claims(const Claims&) = delete;
   Claims& operator=(const Claims&) = delete;
 
   // From now on take() and seen() do this when the store is down. At first they refuse.
-  void set_if_store_down(IfStoreDown policy) { if_store_down_ = policy; }
+  virtual void set_if_store_down(IfStoreDown policy) = 0;
 
-  // As the plans above. Waiting counts against the call's patience of a minute and `wait`.
+  // As the plans above. `wait` is in addition to `within`.
   virtual Result<ClaimOutcome> take(std::string_view name, const ClaimRequest& request,
-                                    Duration wait = Duration::zero());
-  virtual Result<RenewOutcome> renew(std::string_view name, const Ticket& ticket, Duration lease);
-  virtual Result<SettleOutcome> complete(std::string_view name, const Ticket& ticket, Bytes result);
+                                    Duration wait = Duration::zero(),
+                                    Duration within = kAttemptLife) = 0;
+  virtual Result<RenewOutcome> renew(std::string_view name, const Ticket& ticket, Duration lease,
+                                     Duration within = kAttemptLife) = 0;
+  virtual Result<SettleOutcome> complete(std::string_view name, const Ticket& ticket, Bytes result,
+                                         Duration within = kAttemptLife) = 0;
   virtual Result<SettleOutcome> release(std::string_view name, const Ticket& ticket, Bytes failure,
-                                        Release how);
-  virtual Result<bool> forget(std::string_view name);
-  virtual Result<std::optional<ClaimState>> show(std::string_view name);
+                                        Release how, Duration within = kAttemptLife) = 0;
+  virtual Result<bool> forget(std::string_view name, Duration within = kAttemptLife) = 0;
+  virtual Result<std::optional<ClaimState>> show(std::string_view name,
+                                                 Duration within = kAttemptLife) = 0;
   virtual Result<claims::ClaimPage> list(std::optional<ClaimState::Kind> kind = std::nullopt,
-                                         std::string cursor = "", std::size_t limit = 1'000);
+                                         std::string cursor = "", std::size_t limit = 1'000,
+                                         Duration within = kAttemptLife) = 0;
   virtual Result<std::vector<bool>> seen(std::span<const std::string> ids, Duration ttl,
-                                         std::string request = "");
-
- protected:
-  IfStoreDown if_store_down() const { return if_store_down_; }
-
- private:
-  Result<Key> key_of(std::string_view name) const;
-
-  const std::string name_space_;
-  BlockingDriver driver_;
-  std::atomic<IfStoreDown> if_store_down_ = IfStoreDown::refuse;
+                                         std::string request = "",
+                                         Duration within = kAttemptLife) = 0;
 };
 
 }  // namespace once

@@ -1,13 +1,13 @@
-// Documents: bytes with a content type and an ETag. Nothing overwrites a document unseen: a put or
-// a removal names what it replaces, and an update is applied to what stands there.
+// Documents: bytes with a content type and an ETag. No write is blind: a put or a removal
+// names the document that it replaces, and an update is applied to the current one.
 //
-// A change may carry an id. For its ttl the id is remembered by the commit that made the change, so
-// that a repeat takes no effect again: it is answered with what stands there now, and as replayed.
-// The same id with another change is a mismatch. On stores that take one write a commit a document
-// remembers at most 1,024 ids; more are refused as `unavailable` until the first ones expire.
+// A change may have an id. The commit that makes the change stores the id for its ttl. A repeat
+// then changes nothing: the answer is the current document, marked as replayed. The same id with
+// another change is a mismatch. On stores that take one write per commit a document keeps at most
+// 1,024 ids; more are refused as `unavailable` until the first ones expire.
 //
-// `unknown` is answered where a reply was lost and nothing stored tells what became of the change.
-// A change with an id is tried again until it is known.
+// `unknown` is the answer if a reply was lost and the store cannot show whether the change was
+// made. A change with an id is tried again until that is known.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,6 @@
 #include <variant>
 #include <vector>
 
-#include "once/blocking_driver.h"
 #include "once/plan.h"
 
 namespace once {
@@ -42,32 +41,32 @@ struct Document {
   friend bool operator==(const Document&, const Document&) = default;
 };
 
-// What a put insists on.
+// The condition of a put.
 struct IfAbsent {};
 struct IfMatch {
-  std::string etag;  // One that was never given out matches nothing.
+  std::string etag;  // An unknown one matches nothing.
 };
 using Condition = std::variant<IfAbsent, IfMatch>;
 
-// Names a change. Without an id nothing is remembered.
+// Identifies a change. Without an id a repeat is another change.
 struct Identity {
   std::string id;                         // Up to 512 bytes of UTF-8 without control characters.
   Duration ttl = std::chrono::hours(24);  // 2 minutes to 30 days.
 };
 
-// What stands there after the change, and after all that was combined with it; nothing if it was
-// removed. A replay: what stands there now.
+// The document after the change and all changes that were combined with it; empty if it was
+// removed. For a replay, the current document.
 struct Updated {
   std::optional<Document> document;
   bool replayed = false;
-  int conflicts = 0;  // How often another was faster.
+  int conflicts = 0;  // How often another writer was faster.
 };
 struct PreconditionFailed {
-  std::optional<std::string> etag;  // Of what stands there, if anything does.
+  std::optional<std::string> etag;  // Of the current document, if there is one.
 };
 struct NotFound {};  // The change left an absent document absent.
 struct Mismatch {};  // The same id with another change.
-struct Contended {   // Others were always faster. Nothing was changed.
+struct Contended {   // Other writers were always faster. Nothing was changed.
   std::string name;
   std::vector<std::string> etags;  // As this change saw them, oldest first; at most the last 16.
   int attempts = 0;
@@ -75,23 +74,23 @@ struct Contended {   // Others were always faster. Nothing was changed.
 using WriteOutcome = std::variant<Updated, PreconditionFailed, Mismatch>;
 using UpdateOutcome = std::variant<Updated, NotFound, Contended, Mismatch>;
 
-// What becomes of a document: other content, or as for a Change. Pure, as a Change's. An error is
-// the caller's answer.
+// How a document is changed: new content, or as for a Change. Must be pure. An error is the
+// caller's answer.
 using Modified = std::variant<Content, Keep, Clear>;
 using Modify = std::function<Result<Modified>(const std::optional<Content>& standing)>;
 
 struct UpdateRequest {
   Modify modify;
   Identity identity;
-  Bytes body;  // What the id stands for, such as the text of a patch.
+  Bytes body;  // The change that the id names, such as the text of a patch.
 
-  // Pauses between tries are evenly spread below a bound that doubles from 100 ms. If adaptive, it
-  // starts where recent conflicts on the document suggest, stays below a second, and it takes ten
-  // seconds to be contended; if not, four tries.
+  // Pauses between tries are random, below a bound that doubles from 100 ms. If adaptive, the bound
+  // starts higher after recent conflicts on the document, is at most a second, and the update gives
+  // up after ten seconds; otherwise after four tries.
   bool adaptive = true;
 };
 
-// What is known of recent conflicts, by document: a hint, bounded, and forgotten when it is quiet.
+// Recent conflicts by document: a bounded hint, forgotten after ten quiet seconds.
 // Shared by all updates of a process; safe to share between threads.
 class Contention {
  public:
@@ -116,55 +115,47 @@ Key document_key(std::string_view name_space, std::string_view name);
 
 Plan<std::optional<Document>> get(Key key);
 
-// One store call if the store takes two writes a commit, or if the document is new.
+// One store call if the store takes two writes per commit, or if the document is new.
 Plan<WriteOutcome> put(Key key, Content content, Condition condition, Identity identity);
 
 // Removes the document with this ETag.
 Plan<WriteOutcome> remove(Key key, std::string etag, Identity identity);
 
-// As update(), of the document with this ETag or not at all. Never combined, never tried on another
-// (H18).
+// As update(), but only of the document with this ETag. Never combined with other updates and never
+// applied to a later version (docs/hazards.md#h18).
 Plan<WriteOutcome> update_if(Key key, std::string etag, UpdateRequest request);
 
-// Changes what stands there. Combined with others by a driver that can. `contention` must outlive
-// the plan.
+// Changes the current document. A batching driver may combine it with others. `contention` must
+// outlive the plan.
 Plan<UpdateOutcome> update(Key key, UpdateRequest request, Contention& contention);
 
 }  // namespace documents
 
-// The documents of one namespace, on the caller's thread. Safe to share between threads. `store`,
-// `clock` and `entropy` must outlive it. A name is as for claims.
+// The documents of one namespace. Safe to share between threads. A name is as for claims, and
+// `within` bounds a call as there.
 class Documents {
  public:
-  explicit Documents(Store& store, std::string name_space = "default",
-                     Clock& clock = system_clock(), Entropy& entropy = system_entropy());
+  Documents() = default;
   virtual ~Documents() = default;
   Documents(const Documents&) = delete;
   Documents& operator=(const Documents&) = delete;
 
-  // As the plans above, each for at most a minute.
-  virtual Result<std::optional<documents::Document>> get(std::string_view name);
+  // As the plans above.
+  virtual Result<std::optional<documents::Document>> get(std::string_view name,
+                                                         Duration within = kAttemptLife) = 0;
   virtual Result<documents::WriteOutcome> put(std::string_view name, documents::Content content,
                                               documents::Condition condition,
-                                              documents::Identity identity = {});
+                                              documents::Identity identity = {},
+                                              Duration within = kAttemptLife) = 0;
   virtual Result<documents::WriteOutcome> remove(std::string_view name, std::string etag,
-                                                 documents::Identity identity = {});
+                                                 documents::Identity identity = {},
+                                                 Duration within = kAttemptLife) = 0;
   virtual Result<documents::WriteOutcome> update_if(std::string_view name, std::string etag,
-                                                    documents::UpdateRequest request);
+                                                    documents::UpdateRequest request,
+                                                    Duration within = kAttemptLife) = 0;
   virtual Result<documents::UpdateOutcome> update(std::string_view name,
-                                                  documents::UpdateRequest request);
-
-  const documents::Contention& contention() const { return contention_; }
-
- protected:
-  documents::Contention& own_contention() { return contention_; }
-
- private:
-  Result<Key> key_of(std::string_view name) const;
-
-  const std::string name_space_;
-  BlockingDriver driver_;
-  documents::Contention contention_;
+                                                  documents::UpdateRequest request,
+                                                  Duration within = kAttemptLife) = 0;
 };
 
 }  // namespace once

@@ -46,7 +46,7 @@ class DynamoDbStore : public Store {
 // the sums of its adds. An expired item is absent; DynamoDB removes it later, so sweep() does
 // nothing.
 Result<std::unique_ptr<DynamoDbStore>> open_dynamodb(const DynamoDbOptions& options,
-                                                     Clock& clock = even_clock(),
+                                                     Clock& clock = boot_clock(),
                                                      Entropy& entropy = system_entropy());
 
 // Makes the table, paid by request and with removal of expired items, and returns when it can be

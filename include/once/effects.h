@@ -1,15 +1,15 @@
 // Effects: completing a claim, appending to logs, replacing documents and merging into tallies, all
-// in one commit. Either all of it happens or none, and a crash at any moment leaves no half.
+// in one commit. Either all of it happens or none, even after a crash at any moment.
 //
 //   Effects().result(receipt).append("ledger", receipt).add("revenue", 1900)
 //
-// Only what the caller insisted on can refuse a commit: its ticket, its id, the condition of a
-// document, the kind of a tally. Races for a log's end or a tally's bucket are settled inside. A
-// store that takes one write a commit refuses all effects as `unsupported`.
+// A commit is refused only by a condition of the caller: its ticket, its id, the condition of a
+// document, the kind of a tally. Races for a log's end or a tally's bucket are resolved inside. A
+// store that takes one write per commit refuses all effects as `unsupported`.
 //
-// A commit that completes a claim, or carries an id, is known again for as long as the claim's
-// outcome or the id is kept: repeated, it does nothing and gets the first answer. One with neither
-// is sent once, and `unknown` then means that nobody can tell.
+// A commit that completes a claim or has an id is recognised for as long as the claim's outcome or
+// the id is kept: a repeat does nothing and gets the first answer. One with neither is sent once,
+// and after a lost reply the answer is `unknown`.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace once {
 
 inline constexpr std::size_t kMaxEffects = 1'000;  // Parts of one commit.
 
-// What a commit is to do. Names are as for claims.
+// The parts of a commit. Names are as for claims.
 class Effects {
  public:
   struct Append {
@@ -44,7 +44,7 @@ class Effects {
     TallyRequest request;
   };
 
-  // What the claim is completed with.
+  // The result of the completed claim.
   Effects& result(Bytes result);
 
   // Several appends to one stream are adjacent in it, in this order.
@@ -89,7 +89,7 @@ struct Made {
   bool replayed = false;  // By an earlier commit under the same ticket or id.
   std::vector<Appended> appended;
   std::vector<std::string> etags;  // Of the documents.
-  std::vector<Tallied> tallied;    // Without a value where the store did not tell it.
+  std::vector<Tallied> tallied;    // Without a value if the store did not return it.
 };
 
 // Nothing happened, because of this part.
@@ -98,14 +98,14 @@ struct Refused {
   Part part = Part::claim;
   std::size_t index = 0;  // Among the documents or tallies.
 
-  // claim: Fenced, or Mismatch if it was completed in another way. id: Mismatch, it was used for
-  // other effects. document: PreconditionFailed. tally: OtherTally, or TallyMismatch.
+  // claim: Fenced, or Mismatch if it was completed differently. id: Mismatch, it was used for other
+  // effects. document: PreconditionFailed. tally: OtherTally, or TallyMismatch.
   std::variant<Fenced, Mismatch, documents::PreconditionFailed, OtherTally, TallyMismatch> why;
 };
 using Outcome = std::variant<Made, Refused>;
 
 // A get, a scan for each stream and a commit, if there is no race. Gives up after kAttemptLife.
-// `invalid` names the part that cannot be.
+// The message of `invalid` names the part.
 Plan<Outcome> commit(Request request);
 
 }  // namespace effects

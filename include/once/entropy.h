@@ -1,4 +1,4 @@
-// Where versions, jitter and ids come from. Injected, so that a simulation repeats itself.
+// The source of versions, jitter and ids. Injected, so that a simulation can be repeated.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@ class Entropy {
   // Evenly spread in [0, bound]; 0 when bound is not positive.
   Duration random_below(Duration bound);
 
-  // Never the same twice; counts up from a random start, so two processes meet only if their
-  // starts in 2^64 lie closer together than the number of versions they make.
+  // Never the same twice. Counts up from a random start: two processes collide only if their starts
+  // in 2^64 lie closer together than the number of versions they make.
   Version version();
 
   // The first of `count` consecutive ones.

@@ -28,6 +28,19 @@ struct Error {
 template <class T>
 using Result = std::expected<T, Error>;
 
+// True if the same request may succeed later. After `unknown` it may also have been performed: only
+// what cannot take effect twice is sent again.
+inline bool is_transient(ErrorCode code) {
+  return code == ErrorCode::unavailable || code == ErrorCode::unknown;
+}
+inline bool is_transient(const Error& error) { return is_transient(error.code); }
+
+// The same of an answer; false for a success.
+template <class T>
+bool is_transient(const Result<T>& answer) {
+  return !answer && is_transient(answer.error());
+}
+
 // The stable name of a code, as it appears in answers and metrics: "unavailable".
 std::string_view name_of(ErrorCode code);
 

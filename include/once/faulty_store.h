@@ -1,4 +1,4 @@
-// A store that misbehaves on purpose, in the ways real ones do, before another store that does not.
+// Puts the faults of real stores before a store, for tests.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct FaultPlan {
   Duration timeout = std::chrono::seconds(5);  // What a caller waits for a lost reply.
   std::uint64_t latest_landing = 8;            // A late commit lands within so many later calls.
 
-  // What one fault befalls: each transaction of a commit_each by itself, or the group as a whole.
+  // What one fault affects: each transaction of a commit_each by itself, or the group as a whole.
   enum class Scope : std::uint8_t { transaction, group } scope = Scope::transaction;
 };
 

@@ -1,9 +1,9 @@
 // A log gives events consecutive indexes from 1. Appenders never share an index and never leave a
-// hole; readers never see an index before all lower ones, and a replay gives the very bytes.
+// hole; readers never see an index before all lower ones, and a replay gives the same bytes.
 //
-// How an appender comes by its indexes is the stream's strategy, and part of what a stream is: two
+// How an appender gets its indexes is the stream's strategy, which is part of its identity: two
 // strategies under one name are two streams.
-//   conditional  one write where the log ends, if nothing stands there. The default; any store.
+//   conditional  one write at the log's end, if that index is free. The default; any store.
 //   transaction  a versioned head and the events in one commit. Stores with two writes per commit.
 //   reserve      an atomic counter first, the events later. An appender that dies in between leaves
 //                its range open; readers stop before it until heal() makes it void.
@@ -18,14 +18,13 @@
 #include <variant>
 #include <vector>
 
-#include "once/blocking_driver.h"
 #include "once/plan.h"
 
 namespace once {
 
 inline constexpr std::size_t kMaxBatchEvents = 10'000;
 
-// How long a batch id is remembered, from the attempt that first named it.
+// How long a batch id is kept, from the first attempt with it.
 inline constexpr Duration kBatchMemory = std::chrono::hours(24);
 
 enum class LogStrategy : std::uint8_t { conditional, transaction, reserve };
@@ -45,8 +44,8 @@ struct AppendRequest {
   // Append only if the first event gets this index. Not with `reserve`, which cannot know.
   std::optional<std::int64_t> expect;
 
-  // How long the events are kept. They go from the old end only: an event outlives its ttl while an
-  // older one has not reached its own.
+  // How long the events are kept. Events are removed from the old end only: one is kept beyond its
+  // ttl while an older one is still within its own.
   std::optional<Duration> ttl;
 };
 
@@ -55,7 +54,7 @@ struct Appended {
   std::int64_t last = 0;
   bool replayed = false;  // By an earlier append under the same batch id.
 };
-struct NotNext {  // Nothing was appended: `expect` is not the next index. This was.
+struct NotNext {  // Nothing was appended: `expect` was not the next index, but this.
   std::int64_t next = 0;
 };
 struct OtherBatch {};  // Nothing was appended: the batch id was used with other events.
@@ -100,10 +99,10 @@ struct Stream {
 Stream stream(std::string_view name_space, std::string_view name,
               LogStrategy strategy = LogStrategy::conditional);
 
-// Where streams ended lately: saves an append the look for the end. A hint: every end that a log
-// ever had is the first index of a batch that stands (H1), so who believes in an old one loses
-// there and is told more. Bounded. Shared by all appends of a process; safe to share between
-// threads.
+// The last known ends of streams, which save an append the search for the end. Only a hint: every
+// old end of a log is the first index of a batch that exists (docs/hazards.md#h1), so an append
+// there loses and learns the next index. Bounded. Shared by all appends of a process; safe to share
+// between threads.
 class KnownEnds {
  public:
   KnownEnds();
@@ -118,56 +117,50 @@ class KnownEnds {
 };
 
 // Appends `events`, all adjacent. `invalid`: none, or more than 10,000; `too_large`: more than one
-// item of the store can hold. One commit where `known` has the end, otherwise one scan and one
-// commit, however long the log is; on a store with one write per commit a batch id costs a get and
-// a commit more. Gives up after kAttemptLife. `known` may be null, and must outlive the plan.
+// item of the store can hold. One commit if `known` has the end, otherwise one scan and one commit,
+// however long the log is. On a store with one write per commit a batch id costs one more get and
+// one more commit. Gives up after kAttemptLife. `known` may be null, and must outlive the plan.
 Plan<AppendOutcome> append(Stream stream, std::vector<LogEvent> events, AppendRequest request,
                            KnownEnds* known = nullptr);
 
-// Starts anywhere at the same cost.
+// Costs the same from any index.
 Plan<LogPage> read(Stream stream, LogRead request);
 
-// Both ends, after trimming what its ttl has ended.
+// Both ends, after expired events are trimmed.
 Plan<LogEnds> ends(Stream stream);
 
-// Makes all events below `before` unreadable at once, but none that is not appended yet, and frees
-// some of the room they take; the rest is freed by later calls.
+// Makes all events below `before` unreadable at once, and frees some of their space; later calls
+// free the rest. Does not affect events that are not appended yet.
 Plan<LogEnds> trim(Stream stream, std::int64_t before);
 
-// Makes indexes void that were reserved before this call and not written `grace` later; answers how
-// many. An appender that comes later still is given other indexes. Only with `reserve`.
+// Makes indexes void that were reserved before this call and are not written after `grace`; returns
+// how many. An appender that is even later gets other indexes. Only with `reserve`.
 inline constexpr Duration kVoidGrace = std::chrono::seconds(5);
 Plan<std::int64_t> heal(Stream stream, Duration grace);
 
 }  // namespace logs
 
-// The streams of one namespace, on the caller's thread. Safe to share between threads. `store`,
-// `clock` and `entropy` must outlive it. A stream's name is 1 to 512 bytes of UTF-8 without control
-// characters; anything else is `invalid`. One that was never appended to is empty.
+// The streams of one namespace, all of one strategy. Safe to share between threads. A stream's name
+// is 1 to 512 bytes of UTF-8 without control characters; anything else is `invalid`. One that was
+// never appended to is empty. `within` bounds a call as in claims.h.
 class Log {
  public:
-  explicit Log(Store& store, std::string name_space = "default",
-               LogStrategy strategy = LogStrategy::conditional, Clock& clock = system_clock(),
-               Entropy& entropy = system_entropy());
+  Log() = default;
   virtual ~Log() = default;
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  // As the plans above.
+  // As the plans above. `grace` is in addition to `within`.
   virtual Result<AppendOutcome> append(std::string_view stream, std::vector<LogEvent> events,
-                                       const AppendRequest& request = {});
-  virtual Result<LogPage> read(std::string_view stream, const LogRead& request = {});
-  virtual Result<LogEnds> ends(std::string_view stream);
-  virtual Result<LogEnds> trim(std::string_view stream, std::int64_t before);
-  virtual Result<std::int64_t> heal(std::string_view stream, Duration grace = logs::kVoidGrace);
-
- private:
-  Result<logs::Stream> stream_of(std::string_view name) const;
-
-  const std::string name_space_;
-  const LogStrategy strategy_;
-  logs::KnownEnds known_;
-  BlockingDriver driver_;
+                                       const AppendRequest& request = {},
+                                       Duration within = kAttemptLife) = 0;
+  virtual Result<LogPage> read(std::string_view stream, const LogRead& request = {},
+                               Duration within = kAttemptLife) = 0;
+  virtual Result<LogEnds> ends(std::string_view stream, Duration within = kAttemptLife) = 0;
+  virtual Result<LogEnds> trim(std::string_view stream, std::int64_t before,
+                               Duration within = kAttemptLife) = 0;
+  virtual Result<std::int64_t> heal(std::string_view stream, Duration grace = logs::kVoidGrace,
+                                    Duration within = kAttemptLife) = 0;
 };
 
 }  // namespace once

@@ -1,4 +1,4 @@
-// A store in this process's memory: for tests, caches, and whatever may be forgotten when the
+// A store in this process's memory: for tests, for caches, and for data that may be lost when the
 // process ends.
 #pragma once
 
@@ -11,16 +11,16 @@
 namespace once {
 
 struct MemoryOptions {
-  // Room for items, in bytes; 0 is no bound. When full, the least recently used items that have
-  // an expiry make way; items without one never do, and when only those are left a commit that
-  // needs room is `unavailable`.
+  // Bytes for items; 0 is no bound. When full, the least recently used items with an expiry are
+  // evicted. Items without one never are: if only those are left, a commit that needs space is
+  // `unavailable`.
   std::size_t max_bytes = 0;
 };
 
 struct MemoryUsage {
   std::size_t items = 0;      // Expired ones included until they are swept.
   std::size_t bytes = 0;      // Held for items, overhead included.
-  std::uint64_t evicted = 0;  // Items that made way since the start.
+  std::uint64_t evicted = 0;  // Since the start.
 };
 
 class MemoryStore : public Store {

@@ -1,10 +1,9 @@
-// The one seam through which a tally merges states: what counts as nothing, how two states become
-// one, and which bytes are a state at all. Every built-in kind is one; a program's own stands
-// beside them.
+// How a tally merges states: the identity, the merge of two states, and which bytes are a state.
+// Every built-in kind is a monoid, and a program may add its own.
 //
 // merge() is associative and commutative as far as the kind promises (a sum of doubles up to
-// rounding, heavy hitters up to their bounds), and merging the identity changes nothing: a tally
-// merges in whatever order its writers come.
+// rounding, heavy hitters up to their bounds), and merging the identity changes nothing: the order
+// of writers does not matter.
 //
 // Safe to share between threads; the functions are pure.
 #pragma once
@@ -21,8 +20,9 @@ class Monoid {
  public:
   virtual ~Monoid() = default;
 
-  // What the states are, shape included ("distinct/14"). Persisted with each tally: states of
-  // another name are never merged. 1 to 64 printable bytes, and never given to another meaning.
+  // The kind of the states, with its shape ("distinct/14"). Stored with each tally: states of
+  // another name are never merged. 1 to 64 printable bytes. Never reuse a name with another
+  // meaning.
   virtual std::string name() const = 0;
 
   virtual Bytes identity() const = 0;
@@ -30,7 +30,7 @@ class Monoid {
   // `invalid` or `corrupt` unless these bytes are a state.
   virtual Result<void> validate(std::string_view state) const = 0;
 
-  // Of two valid states. `invalid` where there is no result (an overflow): nothing is changed then.
+  // Of two valid states. `invalid` if there is no result, as after an overflow: nothing changes.
   virtual Result<Bytes> merge(std::string_view a, std::string_view b) const = 0;
 
   // Whether a state merged again changes nothing, as with a maximum or a union: merge(merge(a, b),

@@ -46,14 +46,14 @@ class Attempt {
     return failure(ErrorCode::unavailable, std::move(reason));
   }
 
-  // `return attempt.give_up(...)`: the failure is the outcome, and nobody tries again.
+  // `return attempt.give_up(...)`: the failure is the outcome, and is not tried again.
   std::unexpected<Error> give_up(std::string reason) {
     gave_up_ = true;
     return failure(ErrorCode::invalid, std::move(reason));
   }
 
  private:
-  friend class Running;
+  friend class Run;
 
   const std::string key_;
   const std::int64_t fence_;
@@ -72,9 +72,13 @@ struct RunOptions {
   // How long to try to record what the work came to, while the store cannot be reached.
   Duration patience = kAttemptLife;
 
-  // Called after each try to renew the lease, on another thread, while the work runs: for what is
-  // to be kept as long as the lease, and for stopping when attempt.lost().
+  // Called on another thread while the work runs: after each renewal of the lease, for what is to
+  // be kept as long as that, and once when the lease is lost (attempt.lost()), for stopping.
   std::function<void(const Attempt&)> on_renewal;
+
+  // Called when what the work returned is too large for the store: what to record in its place. If
+  // that is nothing, the attempt fails for good.
+  std::function<std::optional<Effects>()> smaller;
 };
 
 // The work has an outcome.
@@ -88,22 +92,24 @@ struct Ran {
 // It has none, or a failure.
 struct NotRun {
   enum class Why : std::uint8_t {
-    busy,      // Another attempt is under way, until `until` at least.
-    mismatch,  // The key was run with another payload.
-    retry,     // The work failed; the key is free for another attempt.
-    failed,    // It failed for good, now or earlier.
-    fenced,    // It ran, but its lease was lost and its effects refused: another's count.
-    refused,   // It ran, but a condition of its effects did not hold; the key is free.
-    store,     // The store's error. Whether the work ran, and was recorded, its code tells.
+    busy,         // Another attempt is under way, until `until` at least.
+    mismatch,     // The key was run with another payload.
+    retry,        // The work failed; the key is free for another attempt.
+    failed,       // It failed for good, now or earlier.
+    fenced,       // It ran, but its lease was lost and its effects refused: another's count.
+    refused,      // It ran, but a condition of its effects did not hold; the key is free.
+    store_error,  // Of the claim or of the recording: its code tells whether that happened.
   };
-  Why why = Why::store;
+  Why why = Why::store_error;
   Error error;
   Time until;                               // busy.
+  std::string owner;                        // busy: the label of the other attempt.
   std::optional<effects::Refused> refused;  // refused.
+  std::optional<Error> unrecorded;          // retry, failed: why the store was not told.
 };
 using RunResult = std::expected<Ran, NotRun>;
 
-class Backend;
+class Backend;  // once/backend.h
 
 class Once {
  public:
@@ -112,22 +118,24 @@ class Once {
   // `clock` and `entropy` must outlive it.
   explicit Once(std::unique_ptr<Store> store, std::string name_space = "default",
                 Clock& clock = system_clock(), Entropy& entropy = system_entropy());
-  // On anything else: what open() makes of a server's address.
+  // On anything else, such as a server: what open() makes of its address.
   explicit Once(std::unique_ptr<Backend> backend);
 
   Once(Once&&) noexcept;
   ~Once();
 
-  // Runs `work` on the caller's thread if `key` has no outcome and nobody else is at it. Its
-  // effects happen together with the recording of its outcome, or not at all. Never again after
+  // Runs `work` on the caller's thread if `key` has no outcome and no other attempt is under way.
+  // Its effects happen together with the recording of its outcome, or not at all. Never again after
   // that; again only if this attempt does not finish.
   //
   // A result or effects that can never be stored are recorded as a failure for good, so that the
   // work is not repeated for them.
   RunResult run(std::string_view key, const RunOptions& options, const Work& work);
 
-  // The effects alone. With an id, a repeat does nothing and gets the same answer.
-  Result<effects::Outcome> commit(Effects effects, std::string id = "");
+  // The effects alone. With an id, a repeat does nothing and gets the same answer. `within` bounds
+  // it as in claims.h.
+  Result<effects::Outcome> commit(Effects effects, std::string id = "",
+                                  Duration within = kAttemptLife);
 
   Claims& claims();
   Log& log();  // Of strategy `conditional`, as effects use it.
@@ -137,8 +145,8 @@ class Once {
   // The store's time, as it is known here.
   Time now();
 
-  // Through a server there is none: then every call of it is `unsupported`.
-  Store& store();
+  // The store, if it is in this process; null through a server.
+  Store* store();
 
  private:
   std::unique_ptr<Backend> backend_;

@@ -31,19 +31,9 @@
 #include <string_view>
 
 #include "once/once.h"
+#include "once/open_options.h"
 
 namespace once {
-
-struct OpenOptions {
-  // How long to wait for another process that has the directory of an embedded store open.
-  Duration wait_for_turn = Duration::zero();
-
-  // How often an embedded store removes expired items by itself; zero leaves it to sweep().
-  Duration sweep_every = std::chrono::minutes(5);
-
-  // For a server that asks for one. Empty: what $ONCE_TOKEN says, if it says anything.
-  std::string token;
-};
 
 // `invalid`: not an address, or an option that does not exist. `unsupported`: a store that this
 // build has not. Otherwise as the store's own opening.
@@ -71,8 +61,8 @@ Result<void> checkpoint(Store& store, const std::filesystem::path& to);
 //
 // What a server does is what a store in this process would do, byte for byte, except:
 //   - log().heal(), a tally of a program's own kind, ids of documents and tallies that are to be
-//     known for other than 24 hours, an id for an update by a function, and store() with all its
-//     calls are `unsupported`;
+//     known for other than 24 hours, and an id for an update by a function are `unsupported`, and
+//     store() is null;
 //   - Busy does not tell since when, and the merge of a bloom filter not its state;
 //   - requests have the server's limit of size: `too_large`.
 Result<Once> open(std::string_view address, std::string name_space = "default",

@@ -31,8 +31,7 @@
 
 namespace once {
 
-// The one who holds a Plan owns the coroutine; destroying it at any step abandons the operation
-// there, as a crash would.
+// Owns the coroutine. Destroying it at any step abandons the operation there, as a crash would.
 template <class T>
 class [[nodiscard]] Plan {
  public:
@@ -69,25 +68,25 @@ inline detail::StepOf<detail::ListStep> list(const ListRequest& request) {
   return {{.request = &request}};
 }
 
-// Writes without a version are given a fresh one, in place: the plan knows it whatever the answer.
+// Writes without a version get a fresh one, in place: the plan knows it even if the reply is lost.
 inline detail::StepOf<detail::CommitStep> commit(std::span<Write> writes) {
   return {{.writes = writes}};
 }
 inline detail::StepOf<detail::CommitStep> commit(Write& write) { return {{.writes = {&write, 1}}}; }
 
-// Independent commits in one engine round, as if one by one: an answer for each.
+// Independent commits in one round of the store, with an answer for each.
 inline detail::StepOf<detail::CommitEachStep> commit_each(
     std::span<const std::span<Write>> transactions) {
   return {{.transactions = transactions}};
 }
 
-// One attempt at a read-modify-write, merged with others that wait on the same key where the
-// driver can. See change.h.
+// One try at a read-modify-write. A driver may merge it with others that wait for the same key. See
+// change.h.
 Plan<ChangeOutcome> change(Change& wanted);
 
 inline detail::StepOf<detail::PauseStep> pause(Duration length) { return {{.length = length}}; }
 
-// The step's or the plan's Result, errors included, in place of ending here.
+// The Result of a step or plan: an error does not end this plan.
 template <class S>
 detail::Attempted<S> attempt(detail::StepOf<S> step) {
   return {std::move(step)};

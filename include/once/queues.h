@@ -21,8 +21,9 @@
 
 namespace once {
 
-// `invalid`: no address of a queue, an option that does not exist, or no such queue. `unsupported`:
-// a broker that this build has not. Otherwise what the broker says.
+// `invalid`: not the address of a queue that this build has a broker for, an option that does not
+// exist, or no such queue. `unsupported`: this build has no brokers. Otherwise what the broker
+// says.
 Result<std::unique_ptr<Queue>> open_queue(std::string_view address);
 
 }  // namespace once

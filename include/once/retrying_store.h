@@ -1,8 +1,7 @@
-// Sends again what failed, where that is safe, and finds out what became of commits whose outcome
-// is unknown.
+// Sends failed requests again where that is safe, and resolves commits whose outcome is unknown.
 //
 // `unavailable` is sent again: nothing was written. After `unknown` the commit is read back:
-//   applied   one of its versions stands there: it is answered as Committed;
+//   applied   one of its versions is there: it is answered as Committed;
 //   refused   a key under absent_lasting() holds another's item: it is answered as Lost;
 //   unknown   neither. It is sent again only if it cannot take effect twice: it has no add, and a
 //             write under unchanged() or absent_lasting() that its own landing would make fail.
@@ -10,12 +9,12 @@
 // An add is therefore never sent again after `unknown`. All other errors are passed on at once.
 //
 // A commit found by reading back gives the numbers of its adds and raises only where its own
-// version still stands.
+// version is still there.
 //
-// commit_each: each transaction is treated so by itself, those to be sent again together and in
-// their order. One that shares a key with a later one of the group that has been decided meanwhile
-// is not sent again, for then it would come after it: its answer is `unavailable` or `unknown` as
-// it stands. Transactions without a common key may be decided out of order.
+// commit_each: each transaction is treated by itself; those sent again go together and in order.
+// One that shares a key with a later, already decided one of the group is not sent again, because
+// it would then come after it: it stays `unavailable` or `unknown`. Transactions without a common
+// key may be decided out of order.
 #pragma once
 
 #include <memory>

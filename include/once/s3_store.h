@@ -57,8 +57,9 @@ class S3Store : public Store {
 // `entropy` must outlive the store.
 //
 // What is erased under a guard leaves a small object behind. sweep() removes those, and what has
-// expired, where the server shows that its DELETE keeps to conditions, and nothing elsewhere (H25).
-Result<std::unique_ptr<S3Store>> open_s3(const S3Options& options, Clock& clock = even_clock(),
+// expired, where the server shows that its DELETE keeps to conditions, and nothing elsewhere
+// (docs/hazards.md#h25).
+Result<std::unique_ptr<S3Store>> open_s3(const S3Options& options, Clock& clock = boot_clock(),
                                          Entropy& entropy = system_entropy());
 
 }  // namespace once

@@ -26,7 +26,7 @@ struct Limits {
   std::size_t value_bytes = 0;
   std::size_t partition_bytes = 0;  // Home and part together.
   bool one_home_per_commit = false;
-  Duration clock_error{0};  // How far now() of two processes on this store may lie apart (H15).
+  Duration clock_error{0};  // Largest difference of now() in two processes (docs/hazards.md#h15).
   bool may_forget = false;  // A failover may lose commits that were answered.
   bool scans_ascending = true;
   bool scans_descending = true;
@@ -88,7 +88,7 @@ class Store {
 
   virtual const Limits& limits() const = 0;
 
-  // One line for people: the engine, where it keeps its data, what an answer promises.
+  // One line for people: the engine, where its data is, what an answer promises.
   virtual std::string describe() const = 0;
 
   // The time by which items expire and leases end. Never steps back; costs no round trip.
@@ -101,7 +101,7 @@ class Store {
 
   Result<ScanPage> scan(const ScanRequest& request);
 
-  // For operators: walks the store in bounded pages. An item that stays for the whole walk is met
+  // For operators: walks the store in bounded pages. An item that exists for the whole walk is met
   // at least once.
   Result<ListPage> list(const ListRequest& request);
 
@@ -112,8 +112,8 @@ class Store {
   // All answers come when all that was committed is as durable as the store promises.
   std::vector<Result<CommitOutcome>> commit_each(std::span<const Transaction> transactions);
 
-  // Removes expired items, examining at most `limit`. Only reclaims room: an expired item is absent
-  // either way.
+  // Removes expired items, examining at most `limit`. Only reclaims space: an expired item counts
+  // as absent either way.
   virtual Result<Swept> sweep(std::size_t limit) = 0;
 
  protected:

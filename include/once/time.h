@@ -36,12 +36,13 @@ class Clock {
                     Time until) = 0;
 };
 
-// The wall clock, except that it never steps back and never stands still: when the system's
-// clock is set back, this one goes on at its own pace. Lives as long as the process.
+// The wall clock, except that it never goes back: when the system's clock is set back, this one
+// goes on at its own pace. Lives as long as the process.
 Clock& system_clock();
 
-// The wall clock as it was at first use, and from then on its own pace whatever is done to that:
-// for those who learn another machine's time by it (H15). Lives as long as the process.
-Clock& even_clock();
+// The wall clock as it was at first use, then the time since boot: setting the wall clock does not
+// change it. Used to estimate another machine's time (docs/hazards.md#h15). Lives as long as the
+// process.
+Clock& boot_clock();
 
 }  // namespace once

@@ -31,7 +31,7 @@ namespace once {
 struct Task {
   const Message& message;
   Attempt& attempt;         // attempt.key() is the message's claim.
-  std::stop_token stopped;  // The lease was lost: stop, another may be at it.
+  std::stop_token stopped;  // The lease was lost: stop, another worker may handle it.
 };
 
 // Called on several threads at once. An error, or an exception, is a failed attempt;
@@ -64,7 +64,7 @@ struct WorkerOptions {
 enum class Delivered : std::uint8_t {
   handled,
   duplicate,  // It was done before.
-  busy,       // Another worker is at it; it comes back.
+  busy,       // Another worker handles it; it comes back.
   failed,     // It comes back after a delay.
   dead,       // It is a dead letter now.
   lost,       // The lease was lost; another worker's attempt counts.

@@ -19,7 +19,7 @@ struct Guard {
   enum class Kind : std::uint8_t { anything, absent, unchanged };
 
   Kind kind = Kind::anything;
-  Version version;       // With `unchanged`: the version that must still stand.
+  Version version;       // With `unchanged`: the version that must still be there.
   bool lasting = false;  // With `absent`: see absent_lasting().
 };
 
@@ -27,12 +27,12 @@ inline Guard anything() { return {}; }
 inline Guard absent() { return {.kind = Guard::Kind::absent}; }
 inline Guard unchanged(Version since) { return {Guard::Kind::unchanged, since}; }
 
-// How long a caller may keep trying to land one commit.
+// How long a caller may try one commit.
 inline constexpr Duration kAttemptLife = std::chrono::seconds(60);
 
-// absent(), and a promise by the primitive that owns the key: once taken, nobody frees or rewrites
-// it within kAttemptLife. After an unknown outcome a foreign item there proves that this write
-// lost, and sending it again is safe. Stores treat it as absent().
+// absent(), and a promise by the primitive that owns the key: once written, the item is not erased
+// or replaced within kAttemptLife. After an unknown outcome another item there proves that this
+// write lost, and sending it again is safe. Stores treat it as absent().
 inline Guard absent_lasting() { return {.kind = Guard::Kind::absent, .lasting = true}; }
 
 struct Write {
@@ -63,16 +63,16 @@ Write check(Key key, Guard guard);
 using Transaction = std::span<const Write>;
 
 // Every write happened. `numbers` is empty unless there was an add or a raise; then it has one
-// entry a write: the integer that stands afterwards, where the store can tell.
+// entry for each write: the integer afterwards, where the store can tell.
 struct Committed {
   std::vector<std::optional<std::int64_t>> numbers;
 };
 
 // Nothing happened: the guard of this write did not hold (of the first such write, where a store
-// can tell which is first), and this is what stands there.
+// can tell which is first). `current` is the item there now.
 struct Lost {
   std::size_t write = 0;
-  std::optional<Item> standing;
+  std::optional<Item> current;
 };
 
 using CommitOutcome = std::variant<Committed, Lost>;

@@ -1,22 +1,22 @@
-// What a handler is given, and the table of all handlers.
+// The arguments of a handler, and all handlers.
 #pragma once
 
 #include <expected>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
-#include "api/data_form.h"
-#include "api/message.h"
-#include "api/problem.h"
+#include "api/routes.h"
 #include "api/service.h"
+#include "wire/data_form.h"
+#include "wire/message.h"
+#include "wire/problem.h"
 
 namespace once::api {
 
-// One request on its way to its handler. It lives until the handler returns; a plan takes along
-// what it needs.
+// One request on its way to its handler. It lives until the handler returns; a plan copies what it
+// needs.
 struct Call {
   Service& service;
   const Request& request;
@@ -24,7 +24,7 @@ struct Call {
   std::string name;  // Of the claim, stream, document or tally; empty where the path has none.
   DataForm form = DataForm::json;
 
-  // Query parameters that nobody takes are an error, as fields are.
+  // Parameters that the handler does not take are an error, like unknown fields of a body.
   std::map<std::string, std::string, std::less<>> query;
 
   // The body; an empty one is an object without fields.
@@ -40,27 +40,20 @@ struct Call {
   HotSpot hot_spot(std::string_view kind) const;
 };
 
-using Handler = Answer (*)(Call& call);
-
-enum class Access : std::uint8_t { open, read, write, admin };
-
-struct Route {
-  std::string_view method;
-  std::string_view path;  // Segments; one of them may be "{}", which takes a name.
-  Handler handler;
-  Access access = Access::write;
-};
-
-std::span<const Route> routes();
-
-// A request whose path, method, headers, names and query are sound; otherwise the answer to it.
+// A request whose path, method, headers, names and query are valid and whose token allows it;
+// otherwise the answer to it.
 struct Resolved {
   const Route* route;
   Call call;
 };
 std::expected<Resolved, Response> resolve(Service& service, const Request& request);
+std::expected<Resolved, Response> resolve(Service& service, const Request& request,
+                                          const RouteMatch& match);
 
-// The handlers, by file. They perform nothing but parsing: what they return does.
+// Runs the handler of the row.
+Answer handle(Resolved& resolved);
+
+// The handlers, by file.
 Answer make_token(Call& call);
 Answer list_tokens(Call& call);
 Answer revoke_token(Call& call);

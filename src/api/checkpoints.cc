@@ -4,16 +4,16 @@
 #include <utility>
 
 #include "api/call.h"
-#include "api/text.h"
+#include "wire/text.h"
 
 namespace once::api {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Duration kLookAgain = std::chrono::milliseconds(10);
+constexpr Duration kPollEvery = std::chrono::milliseconds(10);
 
-// The time without what a shell or a path would stumble over: 20261116T081500.123Z.
+// The time without characters that are special in a shell or path: 20261116T081500.123Z.
 std::string name_of(Time time) {
   std::string name = format_time(time);
   std::erase(name, '-');
@@ -25,8 +25,8 @@ std::unexpected<Error> unusable(const fs::path& path, const std::error_code& err
   return failure(ErrorCode::unavailable, path.string() + ": " + error.message());
 }
 
-// Asked again and again: whoever drives this must not be held up by the disk.
-Plan<Response> made(Checkpoints* checkpoints) {
+// Polls, because the driver must not block on the disk.
+Plan<Response> copy_store(Checkpoints* checkpoints) {
   const Time now = co_await store_now();
   const std::shared_ptr<const Checkpoints::Job> job = checkpoints->begin(now);
   if (!job) {
@@ -34,7 +34,7 @@ Plan<Response> made(Checkpoints* checkpoints) {
         .retry_after(std::chrono::seconds(1))
         .finish();
   }
-  while (!job->done.load(std::memory_order_acquire)) co_await pause(kLookAgain);
+  while (!job->done.load(std::memory_order_acquire)) co_await pause(kPollEvery);
   if (!job->outcome) co_return problem(job->outcome.error());
   JsonObject body;
   body.text("directory", job->directory.string()).time("made_at", now);
@@ -88,7 +88,7 @@ Answer make_checkpoint(Call& call) {
   if (checkpoints == nullptr) {
     return problem(Code::unsupported, "only a store that is a directory has checkpoints");
   }
-  return made(checkpoints);
+  return copy_store(checkpoints);
 }
 
 }  // namespace once::api

@@ -1,6 +1,5 @@
-// Copies of an embedded store, each in a directory of its own below the store's. One is made at a
-// time, on a thread of its own, because it takes as long as the disk does. Safe to share between
-// threads.
+// Makes copies of an embedded store, each in its own directory below the store's. One at a time, on
+// a separate thread, because it takes as long as the disk needs. Safe to share between threads.
 #pragma once
 
 #include <atomic>
@@ -9,7 +8,7 @@
 #include <memory>
 #include <thread>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/error.h"
 #include "once/time.h"
 
@@ -19,23 +18,23 @@ class Checkpoints {
  public:
   using Make = std::function<Result<void>(const std::filesystem::path& to)>;
 
-  // One that is asked for. `outcome` is to be read once it is done.
+  // `outcome` may be read once `done` is true.
   struct Job {
     std::filesystem::path directory;
     std::atomic<bool> done = false;
     Result<void> outcome;
   };
 
-  // More are refused until some are removed, for each keeps files that the store has given up.
+  // More are refused until some are removed: each keeps files that the store no longer needs.
   static constexpr std::size_t kMost = 32;
 
-  // They go to `store`/checkpoints.
+  // Copies go to `store`/checkpoints.
   Checkpoints(const std::filesystem::path& store, Make make);
-  ~Checkpoints();  // Waits for the one that is under way.
+  ~Checkpoints();  // Waits for the current one.
   Checkpoints(const Checkpoints&) = delete;
   Checkpoints& operator=(const Checkpoints&) = delete;
 
-  // Begins one that is named after `now`. Null while another is under way.
+  // Starts one, named after `now`. Null while another is being made.
   std::shared_ptr<const Job> begin(Time now);
 
  private:
@@ -45,7 +44,7 @@ class Checkpoints {
   const Make make_;
   Mutex mutex_;
   std::shared_ptr<Job> latest_ ONCE_GUARDED_BY(mutex_);
-  std::thread thread_ ONCE_GUARDED_BY(mutex_);  // Of the latest.
+  std::thread thread_ ONCE_GUARDED_BY(mutex_);  // Makes `latest_`.
 };
 
 }  // namespace once::api

@@ -1,4 +1,5 @@
 #include "api/service_fixture.h"
+#include "once/blocking_driver.h"
 #include "testing/limited_store.h"
 
 namespace once::api {

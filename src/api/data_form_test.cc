@@ -1,5 +1,5 @@
 // Once-Bytes: programs keep bytes, not JSON.
-#include "api/data_form.h"
+#include "wire/data_form.h"
 
 #include "api/service_fixture.h"
 

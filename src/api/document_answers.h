@@ -1,19 +1,12 @@
-// Answers about documents.
+// The answer to a change of a document, as put, patch and removal have it in common.
 #pragma once
 
-#include <optional>
-
 #include "api/call.h"
-#include "once/documents.h"
+#include "wire/documents.h"
 
 namespace once::api {
 
-Response document_response(const documents::Document& document);
-Response with_etag(Response response, const std::optional<documents::Document>& document);
-Response no_document();
-Response other_change();  // Under the same Idempotency-Key.
-
-// Nothing was changed, because of what stands there.
-Plan<Response> lost_response(documents::PreconditionFailed failed, HotSpot spot);
+// `status` is that of a success. A refusal counts as a conflict of `spot`.
+Plan<Response> written_response(documents::WriteOutcome outcome, int status, HotSpot spot);
 
 }  // namespace once::api

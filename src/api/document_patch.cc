@@ -1,7 +1,7 @@
 #include "api/call.h"
-#include "api/conditions.h"
 #include "api/document_answers.h"
 #include "api/patch.h"
+#include "wire/conditions.h"
 
 namespace once::api {
 namespace {
@@ -13,8 +13,8 @@ constexpr std::string_view kJsonPatch = "application/json-patch+json";
 
 // The patched document. A replay finds what stands there now, which may be nothing.
 Response patched_response(const Updated& updated) {
-  Response response = updated.document ? document_response(*updated.document) : Response{};
-  response.notes.conflicts = static_cast<std::uint32_t>(updated.conflicts);
+  Response response = updated.document ? wire::encode(*updated.document) : Response{};
+  response.telemetry.conflicts = static_cast<std::uint32_t>(updated.conflicts);
   return updated.replayed ? replayed(std::move(response)) : response;
 }
 
@@ -53,12 +53,10 @@ Plan<Response> patched_if(Key key, std::string etag, PatchRequest wanted, HotSpo
   Result<documents::WriteOutcome> outcome =
       co_await attempt(documents::update_if(std::move(key), std::move(etag), std::move(request)));
   if (!outcome) co_return error_response(outcome.error(), refused);
-  if (std::holds_alternative<documents::Mismatch>(*outcome)) co_return other_change();
-  if (auto* failed = std::get_if<documents::PreconditionFailed>(&*outcome)) {
-    if (!failed->etag) co_return no_document();
-    co_return co_await lost_response(std::move(*failed), std::move(spot));
-  }
-  co_return patched_response(std::get<Updated>(*outcome));
+  if (const auto* updated = std::get_if<Updated>(&*outcome)) co_return patched_response(*updated);
+  const auto* const failed = std::get_if<documents::PreconditionFailed>(&*outcome);
+  if (failed != nullptr && !failed->etag) co_return wire::no_document();
+  co_return co_await written_response(std::move(*outcome), 200, std::move(spot));
 }
 
 Plan<Response> contended(documents::Contended lost, HotSpot spot) {
@@ -68,7 +66,7 @@ Plan<Response> contended(documents::Contended lost, HotSpot spot) {
                           .integer("attempts", lost.attempts)
                           .retry_after(std::chrono::seconds(1))
                           .finish();
-  response.notes.conflicts = static_cast<std::uint32_t>(lost.attempts);
+  response.telemetry.conflicts = static_cast<std::uint32_t>(lost.attempts);
   co_return response;
 }
 
@@ -82,9 +80,9 @@ Plan<Response> patched(Key key, PatchRequest wanted, documents::Contention& cont
   if (auto* lost = std::get_if<documents::Contended>(&*outcome)) {
     co_return co_await contended(std::move(*lost), std::move(spot));
   }
-  if (std::holds_alternative<documents::NotFound>(*outcome)) co_return no_document();
-  if (std::holds_alternative<documents::Mismatch>(*outcome)) co_return other_change();
-  co_return patched_response(std::get<Updated>(*outcome));
+  if (std::holds_alternative<documents::NotFound>(*outcome)) co_return wire::no_document();
+  if (const auto* updated = std::get_if<Updated>(&*outcome)) co_return patched_response(*updated);
+  co_return wire::encode(wire::WriteAnswer(documents::Mismatch{}), 200);
 }
 
 // What the key stands for is the patch and its type.

@@ -1,4 +1,5 @@
 #include "api/service_fixture.h"
+#include "once/blocking_driver.h"
 #include "once/documents.h"
 #include "stores/decorators/decorator.h"
 

@@ -2,13 +2,13 @@
 
 #include <limits>
 
-#include "api/events.h"
-#include "api/text.h"
+#include "wire/log.h"
+#include "wire/text.h"
 
 namespace once::api {
 namespace {
 
-// Whether the list of an Accept header has the type, whatever its parameters.
+// Whether the list of an Accept header has the type, with any parameters.
 bool accepts(std::string_view list, std::string_view type) {
   while (!list.empty()) {
     const std::size_t comma = list.find(',');
@@ -22,15 +22,22 @@ bool accepts(std::string_view list, std::string_view type) {
   return false;
 }
 
+Result<bool> asks_to_follow(const Call& call) {
+  const auto follow = call.query.find("follow");
+  if (follow == call.query.end()) {
+    return accepts(call.request.headers.find("Accept").value_or(""), "text/event-stream");
+  }
+  if (follow->second == "true") return true;
+  if (follow->second == "false") return false;
+  return failure(ErrorCode::invalid, "follow is true or false");
+}
+
 }  // namespace
 
 Result<bool> wants_to_follow(Call& call) {
-  const std::optional<std::string> follow = call.parameter("follow");
-  if (follow && *follow != "true" && *follow != "false") {
-    return failure(ErrorCode::invalid, "follow is true or false");
-  }
-  if (follow) return *follow == "true";
-  return accepts(call.request.headers.find("Accept").value_or(""), "text/event-stream");
+  const Result<bool> follows = asks_to_follow(call);
+  (void)call.parameter("follow");
+  return follows;
 }
 
 Result<std::int64_t> follow_start(std::optional<std::int64_t> from,
@@ -46,17 +53,14 @@ Result<std::int64_t> follow_start(std::optional<std::int64_t> from,
   return from.value_or(1);
 }
 
-std::expected<std::optional<Following>, Response> following_of(Service& service,
-                                                               const Request& request) {
-  if (request.method != "GET" || !request.target.starts_with("/v1/logs/")) return std::nullopt;
-  auto resolved = resolve(service, request);
-  if (!resolved || resolved->route->handler != read_log) return std::nullopt;
-  Call& call = resolved->call;
-  const Result<bool> follows = wants_to_follow(call);
+std::expected<std::optional<Following>, Response> following_of(Call& call) {
+  if (call.request.method == "HEAD") return std::nullopt;
+  const Result<bool> follows = asks_to_follow(call);
   if (!follows || !*follows) return std::nullopt;
+  (void)call.parameter("follow");
   const auto from = call.integer("from");
   if (!from) return std::unexpected(problem(from.error()));
-  const auto start = follow_start(*from, request.headers.find("Last-Event-ID"));
+  const auto start = follow_start(*from, call.request.headers.find("Last-Event-ID"));
   if (!start) return std::unexpected(problem(start.error()));
   const auto limit = call.integer("limit");
   if (!limit) return std::unexpected(problem(limit.error()));

@@ -1,5 +1,5 @@
 // Following a log: what a follower asks for, and what it is sent (server-sent events, as the HTML
-// standard defines them). Reading on and on is the server's.
+// standard defines them). The server does the continuous reading.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,18 @@ struct Following {
   std::string name_space;
   std::string stream;
   std::int64_t from = 1;                             // The first index to be sent.
-  std::optional<std::int64_t> limit = std::nullopt;  // Then it ends.
+  std::optional<std::int64_t> limit = std::nullopt;  // Ends after this many events.
 };
 
-// What the request wants to follow; nothing if it is no follower's, and then respond() answers it.
-// A follower that asks in a bad way is given the response.
-std::expected<std::optional<Following>, Response> following_of(Service& service,
-                                                               const Request& request);
+// What a call whose route can follow wants to follow. Empty if it only reads: then its handler
+// answers. A response if it asks in an invalid way.
+std::expected<std::optional<Following>, Response> following_of(Call& call);
 
-// Whether the reader of a log asks for follow=true, or accepts text/event-stream. Takes `follow`
-// out of the query.
+// Whether the caller asks for follow=true, or accepts text/event-stream. Takes `follow` out of the
+// query.
 Result<bool> wants_to_follow(Call& call);
 
-// A follower that was sent the event `last_event_id` goes on after it. Otherwise it starts at
+// A follower that already got the event `last_event_id` continues after it. Otherwise it starts at
 // `from`, or with the first event.
 Result<std::int64_t> follow_start(std::optional<std::int64_t> from,
                                   std::optional<std::string_view> last_event_id);

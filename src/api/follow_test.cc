@@ -1,7 +1,8 @@
 #include "api/follow.h"
 
-#include "api/events.h"
 #include "api/service_fixture.h"
+#include "once/local.h"
+#include "wire/log.h"
 
 namespace once::api {
 namespace {
@@ -9,10 +10,12 @@ namespace {
 class ApiFollow : public ServiceFixture {
  protected:
   std::expected<std::optional<Following>, Response> following(
-      std::string target, std::vector<Headers::Field> headers = {}) {
-    Request request{"GET", std::move(target), {}, ""};
+      std::string target, std::vector<Headers::Field> headers = {}, std::string method = "GET") {
+    Request request{std::move(method), std::move(target), {}, ""};
     for (auto& [name, value] : headers) request.headers.add(name, value);
-    return following_of(service_, request);
+    auto resolved = resolve(service_, request);
+    if (!resolved || resolved->route->follow != Follow::possible) return std::nullopt;
+    return following_of(resolved->call);
   }
   std::int64_t start(std::string target, std::vector<Headers::Field> headers = {}) {
     const auto wanted = following(std::move(target), std::move(headers));
@@ -41,6 +44,13 @@ TEST_F(ApiFollow, EitherTheQueryOrWhatIsAcceptedMakesAFollower) {
   EXPECT_EQ(start("/v1/logs/s"), -1);
   EXPECT_EQ(start("/v1/logs/s/trim?follow=true"), -1);
   EXPECT_EQ(start("/v1/docs/s?follow=true"), -1);
+}
+
+TEST_F(ApiFollow, HeadOfALogIsNoFollower) {
+  const auto wanted = following("/v1/logs/s?follow=true", {}, "HEAD");
+  ASSERT_TRUE(wanted);
+  EXPECT_FALSE(*wanted);
+  expect_problem(call("HEAD", "/v1/logs/s?follow=true"), 501, "unsupported");
 }
 
 TEST_F(ApiFollow, ABadFollowerIsToldSo) {
@@ -85,7 +95,7 @@ TEST_F(ApiFollow, AnEventIsTheSameBytesHoweverItIsRead) {
             201);
   const std::string page = get("/v1/logs/s").body;
   EXPECT_EQ(get("/v1/logs/s").body, page);
-  Log log(*store_, "default", LogStrategy::conditional, clock_, entropy_);
+  LocalLog log(*store_, "default", LogStrategy::conditional, clock_, entropy_);
   const auto entries = log.read("s");
   ASSERT_TRUE(entries);
   ASSERT_EQ(entries->events.size(), std::size(data));

@@ -2,11 +2,26 @@
 
 #include <algorithm>
 
+#include "api/call.h"
+
 namespace once::api {
 namespace {
 
 constexpr Duration kHalfLife = std::chrono::minutes(1);
-constexpr std::int64_t kBits = 63;  // Nothing is left of any count after so many halvings.
+constexpr std::int64_t kBits = 63;  // After so many halvings every count is 0.
+constexpr std::size_t kMostHotKeys = 100;
+
+Plan<Response> list_hottest(HotKeys& hot, std::string name_space) {
+  const Time now = co_await store_now();
+  const std::vector<HotKeys::Hot> keys = hot.hottest(name_space, kMostHotKeys, now);
+  std::string list = json_array(keys, [](const HotKeys::Hot& key) {
+    return JsonObject()
+        .text("key", key.key)
+        .integer("conflicts", static_cast<std::int64_t>(key.conflicts))
+        .finish();
+  });
+  co_return json_response(200, JsonObject().raw("keys", list).finish());
+}
 
 }  // namespace
 
@@ -49,5 +64,7 @@ std::vector<HotKeys::Hot> HotKeys::hottest(std::string_view name_space, std::siz
   if (found.size() > most) found.resize(most);
   return found;
 }
+
+Answer list_hot_keys(Call& call) { return list_hottest(call.service.hot(), call.name_space); }
 
 }  // namespace once::api

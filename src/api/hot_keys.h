@@ -1,5 +1,5 @@
-// The keys with most conflicts of late: a hint for people who wonder what is slow. Counts halve
-// every minute, so that what is quiet fades away. Safe to share between threads.
+// The keys with the most recent conflicts: a hint for people who look for what is slow. Counts
+// halve every minute, so quiet keys fade away. Safe to share between threads.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/time.h"
 
 namespace once::api {
 
 class HotKeys {
  public:
-  // Keys that are remembered, of all namespaces. When it is full, everything fades faster.
+  // The most keys to remember, of all namespaces. When it is full, all counts are halved.
   static constexpr std::size_t kMaxKeys = 4'096;
 
   struct Hot {
@@ -39,7 +39,7 @@ class HotKeys {
   Time faded_ ONCE_GUARDED_BY(mutex_);
 };
 
-// One key, and where its conflicts count.
+// One key, and the place where its conflicts are counted.
 struct HotSpot {
   HotKeys& keys;
   std::string name_space;

@@ -1,38 +1,38 @@
-// The items of the store as they are, for export and import. What holds for them is what
-// `once export` and `once import` make of these: a page is no snapshot.
+// The raw items of the store, for `once export` and `once import`, which give the guarantees: a
+// single page is no snapshot.
 #include <algorithm>
 
 #include "api/call.h"
-#include "api/item_text.h"
-#include "api/text.h"
+#include "base/encoding.h"
 #include "primitives/keys.h"
-#include "primitives/text_armor.h"
+#include "wire/items.h"
+#include "wire/text.h"
 
 namespace once::api {
 namespace {
 
 constexpr std::int64_t kMaxItems = 10'000;
-constexpr std::size_t kStride = 100;          // Items may be large, so few are read at a time,
-constexpr std::size_t kPageBytes = 1U << 20;  // and no more once there is so much to answer.
+constexpr std::size_t kStride = 100;          // Items may be large, so few are read at a time.
+constexpr std::size_t kPageBytes = 1U << 20;  // A page ends when it is this large.
 
-// What the homes of the items begin with: those of the namespace that is named, or all.
+// The prefixes of the items' homes: of the given namespace, or of all.
 std::vector<std::string> prefixes_of(const Call& call) {
   const bool named = call.request.headers.find("Once-Namespace").has_value();
   return named ? keys::prefixes(call.name_space) : std::vector<std::string>{""};
 }
 
-// Where a walk through the prefixes is. As text: the number of the prefix, and the store's cursor.
+// The position in a walk through the prefixes. As text: the prefix's number and the store's cursor.
 struct Place {
   std::size_t prefix = 0;
   std::string cursor;
 };
 
 std::string to_text(const Place& place) {
-  return armored(std::to_string(place.prefix) + ":" + place.cursor);
+  return base64url_encode(std::to_string(place.prefix) + ":" + place.cursor);
 }
 
 std::optional<Place> parse_place(const std::string& text, std::size_t prefixes) {
-  const std::optional<Bytes> bytes = unarmored(text);
+  const std::optional<Bytes> bytes = base64url_decode(text);
   const std::size_t colon = bytes ? bytes->find(':') : std::string::npos;
   if (colon == std::string::npos) return std::nullopt;
   const auto prefix = parse_integer(std::string_view(*bytes).substr(0, colon));
@@ -51,7 +51,7 @@ Plan<Response> listed(std::vector<std::string> prefixes, Place place, std::size_
     const ListRequest request{prefixes[place.prefix], place.cursor, stride};
     const ListPage page = co_await list(request);
     for (const Listed& item : page.items) {
-      items.append(items.empty() ? "" : ",").append(item_text(item));
+      items.append(items.empty() ? "" : ",").append(item_json(item));
     }
     examined += stride;
     place.cursor = page.cursor;
@@ -74,8 +74,8 @@ Write write_of(Listed listed) {
   return write;
 }
 
-// Each item where nothing stands, under the version it had. Sent again it changes nothing, so that
-// whoever lost an answer sends it again.
+// Writes each item, with its version, where its key is free. Sending it twice changes nothing, so a
+// client that lost the answer sends it again.
 Plan<Response> imported(std::vector<Write> writes) {
   std::vector<std::span<Write>> each;
   for (Write& write : writes) each.emplace_back(&write, 1);
@@ -87,7 +87,7 @@ Plan<Response> imported(std::vector<Write> writes) {
     if (!outcomes[i]) co_return std::unexpected(outcomes[i].error());
     const auto* lost = std::get_if<Lost>(&*outcomes[i]);
     const bool same =
-        lost != nullptr && lost->standing && lost->standing->version == writes[i].version;
+        lost != nullptr && lost->current && lost->current->version == writes[i].version;
     ++(lost == nullptr ? fresh : same ? known : refused);
   }
   JsonObject body;

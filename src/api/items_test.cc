@@ -1,4 +1,5 @@
 #include "api/service_fixture.h"
+#include "once/blocking_driver.h"
 
 namespace once::api {
 namespace {

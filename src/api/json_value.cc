@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "api/json.h"
-#include "api/text.h"
+#include "wire/json.h"
+#include "wire/text.h"
 
 namespace once::api {
 namespace {
 
-// All integers of 64 bits and all doubles are exact in it.
+// Keeps all 64-bit integers and all doubles exactly.
 long double exact(const JsonValue& number) {
   if (number.is_number_unsigned()) {
     return static_cast<long double>(number.get<std::uint64_t>());

@@ -14,15 +14,15 @@ namespace once::api {
 
 using JsonValue = nlohmann::json;
 
-// What parse_json() takes, and nothing else: no number is rounded to fit, nothing nests too deep.
+// Accepts what parse_json() accepts: no number is rounded, nothing is nested too deep.
 Result<JsonValue> parse_value(std::string_view text);
 std::string to_line(const JsonValue& value);
 
-// Equal as JSON is: numbers by value, objects whatever their order.
+// Compares numbers by value, and objects in any order of their members.
 bool same_value(const JsonValue& a, const JsonValue& b);
 
-// How many values there are in it, itself included; about how many bytes they take; and how many
-// arrays and objects are around the innermost, itself included.
+// The number of values, itself included; about how many bytes they take; and the depth of nesting,
+// itself included.
 struct Extent {
   std::size_t values = 1;
   std::size_t bytes = 0;
@@ -30,14 +30,14 @@ struct Extent {
 };
 Extent extent_of(const JsonValue& value);
 
-// A JSON pointer (RFC 6901), as its steps. Nothing if it is none.
+// The steps of a JSON pointer (RFC 6901). Empty if it is invalid.
 using Pointer = std::vector<std::string>;
 std::optional<Pointer> parse_pointer(std::string_view text);
 
-// What an array takes as an index; nothing if it is none, or beyond `limit`.
+// An index of an array; empty if it is invalid or above `limit`.
 std::optional<std::size_t> parse_index(std::string_view step, std::size_t limit);
 
-// Where the pointer leads to, or null.
+// The value that the pointer names, or null.
 JsonValue* find_value(JsonValue& root, std::span<const std::string> pointer);
 
 }  // namespace once::api

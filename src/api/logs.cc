@@ -1,105 +1,56 @@
 #include <limits>
 
 #include "api/call.h"
-#include "api/events.h"
 #include "api/follow.h"
 #include "once/log.h"
-#include "primitives/keys.h"
+#include "wire/log.h"
 
 namespace once::api {
 namespace {
 
 constexpr std::int64_t kDefaultLimit = 100;
 
-struct Appending {
-  std::vector<LogEvent> events;
-  std::optional<std::string> batch;
-  std::optional<std::int64_t> expect;
-  std::optional<Duration> ttl;
-};
-
-Result<Appending> appending_of_json(const Call& call) {
-  const Result<Json> body = call.json();
-  if (!body) return std::unexpected(body.error());
-  Fields fields(*body);
-  Appending wanted{take_events(fields, call.form), fields.text("batch"), fields.integer("expect"),
-                   fields.duration("ttl")};
-  if (Result<void> ok = fields.finish(); !ok) return std::unexpected(std::move(ok.error()));
-  return wanted;
-}
-
-// Lines leave no room for anything else, which is in the query then.
-Result<Appending> appending_of_lines(Call& call, Result<std::vector<LogEvent>> events) {
+// Lines leave no room for the other fields: they are in the query then.
+Result<wire::AppendBatch> batch_of_lines(Call& call, Result<std::vector<LogEvent>> events) {
   if (!events) return std::unexpected(std::move(events.error()));
   const auto expect = call.integer("expect");
   if (!expect) return std::unexpected(expect.error());
   const auto ttl = call.duration("ttl");
   if (!ttl) return std::unexpected(ttl.error());
-  return Appending{std::move(*events), call.parameter("batch"), *expect, *ttl};
+  return wire::AppendBatch{std::move(*events), call.parameter("batch"), *expect, *ttl};
 }
 
-Result<Appending> appending_of(Call& call) {
+Result<wire::AppendBatch> batch_of(Call& call) {
+  const std::string& body = call.request.body;
   const std::string type = media_type(call.request.headers);
-  if (type == "text/plain") return appending_of_lines(call, events_of_text(call.request.body));
-  if (type == "application/x-ndjson") {
-    return appending_of_lines(call, events_of_ndjson(call.request.body));
-  }
-  return appending_of_json(call);
+  if (type == "text/plain") return batch_of_lines(call, wire::events_of_text(body));
+  if (type == "application/x-ndjson") return batch_of_lines(call, wire::events_of_ndjson(body));
+  return wire::decode_append(body, call.form);
 }
 
-Result<void> check(const Appending& wanted) {
-  if (wanted.expect && *wanted.expect < 1) {
-    return failure(ErrorCode::invalid, "expect is an index, from 1");
-  }
-  if (wanted.batch) {
-    if (Result<void> ok = keys::check_name(*wanted.batch); !ok) return ok;
-  }
-  return check_count(wanted.events);
-}
-
-Response response_of(const AppendOutcome& outcome) {
-  if (const auto* refused = std::get_if<NotNext>(&outcome)) {
-    return Problem(Code::precondition_failed, "the next index is not the expected one")
-        .integer("next", refused->next)
-        .finish();
-  }
-  if (std::holds_alternative<OtherBatch>(outcome)) {
-    return problem(Code::mismatch, "the batch id was used with other events");
-  }
-  const auto& appended = std::get<Appended>(outcome);
-  std::string body =
-      JsonObject().integer("first", appended.first).integer("last", appended.last).finish();
-  return appended.replayed ? replayed(json_response(200, std::move(body)))
-                           : json_response(201, std::move(body));
-}
-
-Plan<Response> appended(logs::Stream stream, std::vector<LogEvent> events, AppendRequest request,
-                        logs::KnownEnds* known) {
+Plan<Response> answer_append(logs::Stream stream, std::vector<LogEvent> events,
+                             AppendRequest request, logs::KnownEnds* known) {
   const AppendOutcome outcome =
       co_await logs::append(std::move(stream), std::move(events), std::move(request), known);
-  co_return response_of(outcome);
+  co_return wire::encode(outcome);
 }
 
-Plan<Response> page_of(logs::Stream stream, LogRead request, DataForm form) {
+Plan<Response> answer_read_log(logs::Stream stream, LogRead request, DataForm form) {
   const LogPage page = co_await logs::read(std::move(stream), request);
-  const auto shown = [form](const LogEntry& entry) { return event_json(entry, form); };
-  JsonObject body;
-  body.raw("events", json_array(page.events, shown)).integer("next", page.next);
-  co_return json_response(200, body.finish());
+  co_return wire::encode(page, form);
 }
 
-Plan<Response> trimmed(logs::Stream stream, std::int64_t before) {
+Plan<Response> answer_trim(logs::Stream stream, std::int64_t before) {
   const LogEnds ends = co_await logs::trim(std::move(stream), before);
-  co_return json_response(
-      200, JsonObject().integer("oldest", ends.oldest).integer("next", ends.next).finish());
+  co_return wire::encode(ends);
 }
 
-// Where a page begins that says nothing of it: at the end to which it reads on.
+// Where a page begins by default: at the end that it reads away from.
 std::int64_t default_from(Direction order) {
   return order == Direction::ascending ? 1 : std::numeric_limits<std::int64_t>::max();
 }
 
-Result<LogRead> reading_of(Call& call) {
+Result<LogRead> page_of(Call& call) {
   const std::string order = call.parameter("order").value_or("asc");
   if (order != "asc" && order != "desc") {
     return failure(ErrorCode::invalid, "order is asc or desc");
@@ -120,33 +71,28 @@ Result<LogRead> reading_of(Call& call) {
 }  // namespace
 
 Answer append_log(Call& call) {
-  Result<Appending> wanted = appending_of(call);
-  if (!wanted) return problem(wanted.error());
-  if (Result<void> ok = check(*wanted); !ok) return problem(ok.error());
+  Result<wire::AppendBatch> batch = batch_of(call);
+  if (!batch) return problem(batch.error());
+  if (Result<void> ok = wire::check(*batch); !ok) return problem(ok.error());
   AppendRequest request{
-      .batch = wanted->batch.value_or(""), .expect = wanted->expect, .ttl = wanted->ttl};
-  return appended(logs::stream(call.name_space, call.name), std::move(wanted->events),
-                  std::move(request), &call.service.known_ends());
+      .batch = batch->batch.value_or(""), .expect = batch->expect, .ttl = batch->ttl};
+  return answer_append(logs::stream(call.name_space, call.name), std::move(batch->events),
+                       std::move(request), &call.service.known_ends());
 }
 
 Answer read_log(Call& call) {
   const Result<bool> follows = wants_to_follow(call);
   if (!follows) return problem(follows.error());
   if (*follows) return problem(Code::unsupported, "a log is followed through a server");
-  const Result<LogRead> wanted = reading_of(call);
+  const Result<LogRead> wanted = page_of(call);
   if (!wanted) return problem(wanted.error());
-  return page_of(logs::stream(call.name_space, call.name), *wanted, call.form);
+  return answer_read_log(logs::stream(call.name_space, call.name), *wanted, call.form);
 }
 
 Answer trim_log(Call& call) {
-  const Result<Json> body = call.json();
-  if (!body) return problem(body.error());
-  Fields fields(*body);
-  fields.require("before");
-  const std::optional<std::int64_t> before = fields.integer("before");
-  if (before && *before < 0) fields.complain("before", "is not an index");
-  if (Result<void> ok = fields.finish(); !ok) return problem(ok.error());
-  return trimmed(logs::stream(call.name_space, call.name), *before);
+  const Result<wire::TrimRequest> request = wire::decode_trim_request(call.request.body);
+  if (!request) return problem(request.error());
+  return answer_trim(logs::stream(call.name_space, call.name), request->before);
 }
 
 }  // namespace once::api

@@ -1,3 +1,4 @@
+#include "once/local.h"
 #include "once/log.h"
 
 #include "api/service_fixture.h"
@@ -217,7 +218,7 @@ TEST_F(ApiLogs, BadReadsAndTrimsAreRefused) {
 
 // Whatever a program appends by other ways comes out as JSON, and as itself where it is JSON.
 TEST_F(ApiLogs, EventsOfOtherWritersAreJsonToo) {
-  Log log(*store_, "default", LogStrategy::conditional, clock_, entropy_);
+  LocalLog log(*store_, "default", LogStrategy::conditional, clock_, entropy_);
   ASSERT_TRUE(log.append("s", {{"plain text", {}}, {"{\"a\": 1}", {}}, {"\xff", {}}, {"", {}}}));
   EXPECT_EQ(data(), R"("plain text" {"a":1} {"base64":"/w=="} null)");
 }

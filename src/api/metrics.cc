@@ -5,19 +5,8 @@ namespace {
 
 using metrics::Exposition;
 
-// The documents' own, and of the same kind for what is ours.
+// Bounds of histogram buckets, in seconds.
 const std::vector<double> kBounds = {0.0001, 0.0005, 0.001, 0.01, 0.1, 1, 10};
-
-struct Prefix {
-  std::string_view path;
-  Primitive primitive;
-};
-constexpr std::array kPrefixes = {
-    Prefix{"/v1/claims", Primitive::claims},    Prefix{"/v1/seen", Primitive::seen},
-    Prefix{"/v1/logs/", Primitive::log},        Prefix{"/v1/docs/", Primitive::documents},
-    Prefix{"/v1/tallies/", Primitive::tallies}, Prefix{"/v1/commit", Primitive::effects},
-    Prefix{"/v1/events", Primitive::events},
-};
 
 // Failures that the caller did not cause.
 bool is_error(Outcome outcome) {
@@ -30,7 +19,7 @@ bool is_idempotency(Primitive primitive) {
          primitive == Primitive::events || primitive == Primitive::proxy;
 }
 
-bool is_always_there(Door door, Primitive primitive, Outcome outcome) {
+bool exists_from_start(Door door, Primitive primitive, Outcome outcome) {
   if ((door == Door::proxy) != (primitive == Primitive::proxy)) return false;
   if (door == Door::proxy) {
     return outcome == Outcome::executed || outcome == Outcome::replayed ||
@@ -60,26 +49,15 @@ std::string_view name_of(Primitive primitive) {
   return "";
 }
 
-Subject subject_of(std::string_view method, std::string_view target) {
-  Subject subject;
-  for (const Prefix& prefix : kPrefixes) {
-    if (!target.starts_with(prefix.path)) continue;
-    subject.primitive = prefix.primitive;
-    break;
-  }
-  subject.reads = method == "GET" || method == "HEAD" || target == "/v1/tallies/read";
-  return subject;
-}
-
 Outcome outcome_of(const Subject& subject, const Response& response) {
-  if (response.notes.outcome) return *response.notes.outcome;
+  if (response.telemetry.outcome) return *response.telemetry.outcome;
   if (response.headers.find("Idempotent-Replayed")) return Outcome::replayed;
   return subject.reads ? Outcome::read : Outcome::executed;
 }
 
-Outcome outcome_of_part(const Notes& notes) {
-  if (notes.outcome) return *notes.outcome;
-  return notes.duplicates > 0 ? Outcome::replayed : Outcome::executed;
+Outcome outcome_of_part(const Telemetry& telemetry) {
+  if (telemetry.outcome) return *telemetry.outcome;
+  return telemetry.duplicates > 0 ? Outcome::replayed : Outcome::executed;
 }
 
 Metrics::Metrics(Door door)
@@ -125,7 +103,7 @@ Metrics::Metrics(Door door)
         write_outcomes(out);
         write_statuses(out);
       }) {
-  // There from the start, so that the first one is seen as a rise from 0.
+  // These exist from the start, so that their first event is seen as a rise from 0.
   for (std::size_t i = 0; i < kOutcomes; ++i) {
     if (is_error(outcome_at(i))) (void)errors_.with({name_of(outcome_at(i))});
   }
@@ -138,32 +116,35 @@ Metrics::Metrics(Door door)
 }
 
 Outcome Metrics::answered(const Subject& subject, const Response& response,
-                          std::chrono::nanoseconds length) {
+                          std::chrono::nanoseconds duration) {
   const Outcome outcome = outcome_of(subject, response);
   count_status(response.status);
-  if (response.notes.parts.empty()) return count(subject, response.notes, outcome, length);
-  for (const Notes& part : response.notes.parts) {
-    count(subject, part, outcome_of_part(part), length);
+  if (response.telemetry.parts.empty())
+    return count(subject, response.telemetry, outcome, duration);
+  for (const Telemetry& part : response.telemetry.parts) {
+    count(subject, part, outcome_of_part(part), duration);
   }
   return outcome;
 }
 
-Outcome Metrics::count(const Subject& subject, const Notes& notes, Outcome outcome,
-                       std::chrono::nanoseconds length) {
-  const std::string_view type =
-      notes.event_type.empty() ? name_of(subject.primitive) : std::string_view(notes.event_type);
+Outcome Metrics::count(const Subject& subject, const Telemetry& telemetry, Outcome outcome,
+                       std::chrono::nanoseconds duration) {
+  const std::string_view type = telemetry.event_type.empty()
+                                    ? name_of(subject.primitive)
+                                    : std::string_view(telemetry.event_type);
   outcomes_[static_cast<std::size_t>(subject.primitive)][static_cast<std::size_t>(outcome)].add();
-  count_claims(notes, type);
+  count_claims(telemetry, type);
   if (outcome == Outcome::invalid) invalid_.with({type}).add();
   if (is_error(outcome) && is_idempotency(subject.primitive)) {
     errors_.with({name_of(outcome)}).add();
   }
-  if (notes.passed_over) errors_.with({name_of(*notes.passed_over)}).add();
-  // A proxy's answer took as long as its upstream: it tells by checked() what the check took.
-  const bool is_check = notes.checked > 0 && subject.primitive != Primitive::proxy;
-  if (is_check && !notes.waited) check_seconds_.observe(notes.check_length.value_or(length));
+  if (telemetry.ignored_error) errors_.with({name_of(*telemetry.ignored_error)}).add();
+  // The duration of a proxy's answer is its upstream's; the proxy reports the check by checked().
+  const bool is_check = telemetry.checked > 0 && subject.primitive != Primitive::proxy;
+  if (is_check && !telemetry.waited)
+    check_seconds_.observe(telemetry.check_duration.value_or(duration));
   if (subject.primitive == Primitive::documents && !subject.reads) {
-    count_document(notes, outcome, length);
+    count_document(telemetry, outcome, duration);
   }
   return outcome;
 }
@@ -174,17 +155,18 @@ void Metrics::count_status(int status) {
   }
 }
 
-void Metrics::count_claims(const Notes& notes, std::string_view event_type) {
-  if (notes.checked > 0) checks_.add(notes.checked);
-  if (notes.marked > 0) marks_.add(notes.marked);
-  if (notes.removed > 0) removals_.add(notes.removed);
-  if (notes.duplicates > 0) skipped_.with({event_type}).add(notes.duplicates);
+void Metrics::count_claims(const Telemetry& telemetry, std::string_view event_type) {
+  if (telemetry.checked > 0) checks_.add(telemetry.checked);
+  if (telemetry.marked > 0) marks_.add(telemetry.marked);
+  if (telemetry.removed > 0) removals_.add(telemetry.removed);
+  if (telemetry.duplicates > 0) skipped_.with({event_type}).add(telemetry.duplicates);
 }
 
-void Metrics::count_document(const Notes& notes, Outcome outcome, std::chrono::nanoseconds length) {
-  update_seconds_.observe(length);
-  if (notes.conflicts == 0) return;
-  conflicts_.add(notes.conflicts);
+void Metrics::count_document(const Telemetry& telemetry, Outcome outcome,
+                             std::chrono::nanoseconds duration) {
+  update_seconds_.observe(duration);
+  if (telemetry.conflicts == 0) return;
+  conflicts_.add(telemetry.conflicts);
   if (outcome == Outcome::executed) retry_success_.add();
   if (outcome == Outcome::contended) retry_failed_.add();
 }
@@ -201,7 +183,7 @@ void Metrics::write_outcomes(Exposition& out) const {
   for (std::size_t i = 0; i < kPrimitives; ++i) {
     for (std::size_t k = 0; k < kOutcomes; ++k) {
       const std::uint64_t count = outcomes_[i][k].value();
-      if (count == 0 && !is_always_there(door_, primitive_at(i), outcome_at(k))) continue;
+      if (count == 0 && !exists_from_start(door_, primitive_at(i), outcome_at(k))) continue;
       out.sample({{"primitive", name_of(primitive_at(i))}, {"outcome", name_of(outcome_at(k))}},
                  count);
     }

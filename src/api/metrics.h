@@ -1,12 +1,12 @@
-// What the API counts of its answers. docs/operations.md says what each number means.
+// Counts the answers of the API. docs/operations.md explains each number.
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <string_view>
 
-#include "api/message.h"
 #include "metrics/registry.h"
+#include "wire/message.h"
 
 namespace once::api {
 
@@ -25,43 +25,44 @@ inline constexpr std::size_t kPrimitives = static_cast<std::size_t>(Primitive::o
 
 std::string_view name_of(Primitive primitive);
 
-// What a request is about, as far as it is counted. Known before anything else of it is.
+// What a request is counted as.
 struct Subject {
   Primitive primitive = Primitive::other;
-  bool reads = false;  // And changes nothing.
+  bool reads = false;  // Changes nothing.
 };
-Subject subject_of(std::string_view method, std::string_view target);
 
-// Which series are there from the start, so that an alert sees the first of them as a rise.
+// Which kind of server counts. Decides which series exist from the start, so that an alert sees
+// their first event as a rise.
 enum class Door : std::uint8_t { api, proxy };
 
 Outcome outcome_of(const Subject& subject, const Response& response);
-Outcome outcome_of_part(const Notes& notes);  // Of one event of a batch.
+Outcome outcome_of_part(const Telemetry& telemetry);  // Of one event of a batch.
 
-// Safe to share between threads. Counting takes no lock but for the types of events.
+// Safe to share between threads. Counting takes no lock, except by the type of an event.
 class Metrics {
  public:
   explicit Metrics(Door door = Door::api);
 
-  // What it was counted as.
+  // Returns the outcome that was counted.
   Outcome answered(const Subject& subject, const Response& response,
-                   std::chrono::nanoseconds length);
-  void refused(int status) { count_status(status); }  // What was no request.
+                   std::chrono::nanoseconds duration);
+  void refused(int status) { count_status(status); }  // It was no valid request.
 
-  // Of a proxy: from a request with a key to knowing what stands there.
-  void checked(std::chrono::nanoseconds length) { check_seconds_.observe(length); }
+  // A proxy looked up the claim of a request's key.
+  void checked(std::chrono::nanoseconds duration) { check_seconds_.observe(duration); }
 
-  // Of the store: what its last walk found and removed.
+  // The store's last sweep kept and removed this many items.
   void swept(std::size_t left, std::size_t removed);
 
   metrics::Registry& registry() { return registry_; }
 
  private:
-  Outcome count(const Subject& subject, const Notes& notes, Outcome outcome,
-                std::chrono::nanoseconds length);
+  Outcome count(const Subject& subject, const Telemetry& telemetry, Outcome outcome,
+                std::chrono::nanoseconds duration);
   void count_status(int status);
-  void count_claims(const Notes& notes, std::string_view event_type);
-  void count_document(const Notes& notes, Outcome outcome, std::chrono::nanoseconds length);
+  void count_claims(const Telemetry& telemetry, std::string_view event_type);
+  void count_document(const Telemetry& telemetry, Outcome outcome,
+                      std::chrono::nanoseconds duration);
   void write_outcomes(metrics::Exposition& out) const;
   void write_statuses(metrics::Exposition& out) const;
 
@@ -82,7 +83,7 @@ class Metrics {
   metrics::Counter& removals_;
   metrics::Counter& cleanups_;
 
-  // Counted for every request, so by index and not by name.
+  // Counted for every request, so found by index instead of by name.
   std::array<std::array<metrics::Counter, kOutcomes>, kPrimitives> outcomes_;
   std::array<metrics::Counter, 600> statuses_;
 

@@ -2,6 +2,7 @@
 // hand.
 #include "api/metrics.h"
 
+#include "api/routes.h"
 #include "api/service_fixture.h"
 #include "once/faulty_store.h"
 
@@ -84,10 +85,10 @@ TEST_F(ApiMetrics, ADuplicateKnowsWhenTheOriginalHappened) {
   const Time start = clock_.now();
   const Response first = call("POST", "/v1/claims/a");
   clock_.advance(1s);
-  EXPECT_EQ(call("POST", "/v1/claims/a").notes.original, start);
+  EXPECT_EQ(call("POST", "/v1/claims/a").telemetry.original, start);
   call("POST", "/v1/claims/a/complete", R"({"ticket":")" + field(first, "ticket") + "\"}");
   clock_.advance(1s);
-  EXPECT_EQ(call("POST", "/v1/claims/a").notes.original, start + 1s);
+  EXPECT_EQ(call("POST", "/v1/claims/a").telemetry.original, start + 1s);
 }
 
 TEST_F(ApiMetrics, SeenCountsItsIds) {

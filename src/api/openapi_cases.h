@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "api/message.h"
 #include "once/claims.h"
+#include "once/local.h"
 #include "once/memory_store.h"
 #include "testing/manual_clock.h"
+#include "wire/message.h"
 
 namespace once::api {
 
@@ -86,7 +87,7 @@ inline std::string any_ticket() {
   testing::ManualClock clock;
   Entropy entropy{1};
   const auto store = open_memory({}, clock);
-  Claims claims(*store, "default", clock, entropy);
+  LocalClaims claims(*store, "default", clock, entropy);
   return std::get<Claimed>(claims.take("c", {}).value()).ticket.text;
 }
 

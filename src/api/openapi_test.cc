@@ -8,7 +8,9 @@
 #include "api/checkpoints.h"
 #include "api/openapi_cases.h"
 #include "api/service_fixture.h"
+#include "events/event_request.h"
 #include "once/faulty_store.h"
+#include "once/local.h"
 #include "primitives/keys.h"
 #include "stores/decorators/decorator.h"
 #include "testing/limited_store.h"
@@ -38,7 +40,7 @@ class RivalStore final : public Decorator<Store> {
   }
 
  private:
-  Documents rival_;
+  LocalDocuments rival_;
 };
 
 // A fresh service and store for each case.
@@ -46,9 +48,8 @@ class World {
  public:
   explicit World(Behind behind)
       : pauses_(behind == Behind::directory ? system_clock() : clock_),
-        service_({.events = {.routes = {{.type = "logged", .log = "l"},
-                                        {.type = "counted", .tally = "t"}}},
-                  .checkpoints = behind == Behind::directory ? &checkpoints_ : nullptr}) {
+        service_({.checkpoints = behind == Behind::directory ? &checkpoints_ : nullptr}) {
+    service_.set_event_receiver(events_);
     Limits small = memory_->limits();
     small.value_bytes = 1'000;
     if (behind == Behind::down) store_ = inject_faults(*memory_, {.fail_before = 1.0}, clock_);
@@ -112,6 +113,8 @@ class World {
   testing::TempDir directory_;
   Checkpoints checkpoints_{directory_.path(), [](const auto&) { return Result<void>(); }};
   Service service_;
+  events::PlannedEvents events_{
+      {.routes = {{.type = "logged", .log = "l"}, {.type = "counted", .tally = "t"}}}};
   std::string ticket_;
   std::string etag_;
   std::string token_;
@@ -192,7 +195,7 @@ TEST(OpenApi, WhereATokenIsConfiguredEveryRouteButTheOpenOnesWantsOne) {
     const std::string method(route.method);
     const std::string target = target_of(route);
     const Response outside = world.perform({method, target, "", {}});
-    EXPECT_EQ(outside.status == 401, route.access != Access::open) << operation_of(route);
+    EXPECT_EQ(outside.status == 401, route.access != Access::none) << operation_of(route);
     const Response inside = world.perform({method, target, "", reader});
     const bool forbidden = route.access == Access::write || route.access == Access::admin;
     EXPECT_EQ(inside.status == 403, forbidden) << operation_of(route) << inside.body;

@@ -1,4 +1,4 @@
-// What runs here, and whether it does.
+// The start page, health and readiness, metrics, and openapi.yaml.
 #include "api/call.h"
 #include "api/openapi.h"
 #include "primitives/keys.h"
@@ -44,7 +44,7 @@ Response typed(std::string_view type, std::string body) {
   return response;
 }
 
-// Any key will do: what matters is that the store answers.
+// Reads any key, to see whether the store answers.
 Plan<Response> ready(Key key) {
   const Result<std::optional<Item>> answer = co_await attempt(get(key));
   if (!answer) co_return problem(Code::unavailable, answer.error().message);

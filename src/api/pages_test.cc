@@ -1,5 +1,6 @@
 #include "api/service_fixture.h"
 #include "once/faulty_store.h"
+#include "once/local.h"
 
 namespace once::api {
 namespace {
@@ -45,7 +46,7 @@ TEST_F(ApiPages, WhatIsNotUtf8IsRefusedInUtf8) {
 }
 
 TEST_F(ApiPages, WhatAProgramStoredUnderAnyLabelIsShownInUtf8) {
-  Claims claims(*store_, "default", clock_, entropy_);
+  LocalClaims claims(*store_, "default", clock_, entropy_);
   ASSERT_TRUE(claims.take("c", {.owner = "m\xff\x80"}));
   EXPECT_EQ(field(get("/v1/claims/c"), "owner"), "m\xef\xbf\xbd\xef\xbf\xbd");
   const Response busy = post("/v1/claims/c", "{}");

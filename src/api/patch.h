@@ -1,6 +1,6 @@
 // Changes to JSON documents: merge patches (RFC 7396) and JSON patches (RFC 6902).
 //
-// Members of a patched object come out sorted by name: the container that keeps their order takes
+// Members of a patched object are sorted by name: a container that keeps their order would take
 // time quadratic in their number.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace once::api {
 
-// The patched document on one line. Pure. `invalid`: it does not apply to this document, which may
-// not even be JSON; `too_large`: it would take too much work.
+// Returns the patched document on one line. Has no side effects. `invalid`: the patch does not
+// apply to this document, which may not even be JSON; `too_large`: it would take too much work.
 using Patch = std::function<Result<std::string>(std::string_view document)>;
 
 // `invalid` if the text is no such patch, `too_large` if it has too many operations.

@@ -124,6 +124,14 @@ TEST(JsonPatch, NothingMovesIntoItselfAndNoDocumentIsRemoved) {
             "invalid: operation 0 does not apply: a document is not removed by a patch");
 }
 
+TEST(JsonPatch, AMoveToTheSamePlaceChangesNothing) {
+  for (const char* operation : {R"({"op":"move","from":"","path":""})",
+                                R"({"op":"move","from":"/a","path":"/a"})",
+                                R"({"op":"move","from":"/a/1","path":"/a/1"})"}) {
+    EXPECT_EQ(patched(R"({"a":[1,2]})", operation), R"({"a":[1,2]})") << operation;
+  }
+}
+
 TEST(JsonPatch, WhatIsNoPatchIsRefusedAtOnce) {
   for (const char* text :
        {"", "{}", "1", "[1]", "[{}]", R"([{"op":"add","path":"/a"}])",

@@ -3,34 +3,12 @@
 #include <algorithm>
 
 #include "api/call.h"
-#include "api/text.h"
+#include "base/encoding.h"
 #include "primitives/keys.h"
+#include "wire/text.h"
 
 namespace once::api {
 namespace {
-
-// Takes the next segment from the front of a path.
-std::string_view next_segment(std::string_view& path) {
-  path.remove_prefix(1);  // The slash.
-  const std::string_view segment = path.substr(0, path.find('/'));
-  path.remove_prefix(segment.size());
-  return segment;
-}
-
-// Whether the path is one of the route; then `name` is what its {} stands for, still
-// percent-encoded. Nothing is copied: every request passes by most routes.
-bool matches(std::string_view pattern, std::string_view path, std::string_view& name) {
-  while (!pattern.empty() && !path.empty()) {
-    const std::string_view wanted = next_segment(pattern);
-    const std::string_view segment = next_segment(path);
-    if (wanted == "{}") {
-      name = segment;
-    } else if (wanted != segment) {
-      return false;
-    }
-  }
-  return pattern.empty() && path.empty();
-}
 
 Result<void> take_query(std::string_view query, Call& call) {
   while (!query.empty()) {
@@ -41,8 +19,8 @@ Result<void> take_query(std::string_view query, Call& call) {
     const std::size_t equals = pair.find('=');
     std::string raw(equals == std::string_view::npos ? "" : pair.substr(equals + 1));
     std::ranges::replace(raw, '+', ' ');
-    const auto name = decode_percent(pair.substr(0, equals));
-    auto value = decode_percent(raw);
+    const auto name = percent_decode(pair.substr(0, equals));
+    auto value = percent_decode(raw);
     if (!name || !value) return failure(ErrorCode::invalid, "the query is badly percent-encoded");
     if (!is_utf8(*name) || !is_utf8(*value)) {
       return failure(ErrorCode::invalid, "the query is not UTF-8");
@@ -55,13 +33,13 @@ Result<void> take_query(std::string_view query, Call& call) {
 }
 
 Result<void> take_name(std::string_view raw, Call& call) {
-  const auto name = decode_percent(raw);
+  const auto name = percent_decode(raw);
   if (!name) return failure(ErrorCode::invalid, "the path is badly percent-encoded");
   call.name = *name;
   return keys::check_name(call.name);
 }
 
-// Headers of which a second one would be read by some and not by others.
+// Headers that must not be repeated, because recipients differ in which one they read.
 Result<void> check_headers(const Headers& headers) {
   for (const std::string_view name :
        {"Once-Namespace", "Content-Type", "If-Match", "If-None-Match", "Idempotency-Key",
@@ -86,53 +64,18 @@ Result<void> take_form(const Request& request, Call& call) {
   return {};
 }
 
-struct Found {
-  const Route* route = nullptr;  // Null: none for this method.
-  std::string_view name;
-  std::string allowed;  // The methods that this path has; empty if there is no such path.
-};
-
-void allow(std::string& allowed, std::string_view method) {
-  if (allowed.find(method) != std::string::npos) return;
-  if (!allowed.empty()) allowed += ", ";
-  allowed += method;
-}
-
-Found find_route(const std::string& method, std::string_view path) {
-  Found found;
-  for (const Route& route : routes()) {
-    std::string_view name;
-    if (!matches(route.path, path, name)) continue;
-    allow(found.allowed, route.method);
-    if (route.method == "GET") allow(found.allowed, "HEAD");
-    const bool head = method == "HEAD" && route.method == "GET";
-    if (found.route == nullptr && (route.method == method || head)) {
-      found.route = &route;
-      found.name = name;
-    }
-  }
-  return found;
-}
-
-Response no_route(const Found& found, const std::string& method) {
-  if (found.allowed.empty()) return problem(Code::not_found, "there is no such path");
-  if (method == "OPTIONS") {
+Response no_route(const Request& request) {
+  const std::string allowed = allowed_methods(request.target);
+  if (allowed.empty()) return problem(Code::not_found, "there is no such path");
+  if (request.method == "OPTIONS") {
     Response response{204, {}, ""};
-    response.headers.add("Allow", found.allowed + ", OPTIONS");
+    response.headers.add("Allow", allowed + ", OPTIONS");
     return response;
   }
-  return Problem(Code::invalid, "the path does not take " + method)
+  return Problem(Code::invalid, "the path does not take " + request.method)
       .status(405)
-      .header("Allow", found.allowed + ", OPTIONS")
+      .header("Allow", allowed + ", OPTIONS")
       .finish();
-}
-
-// Without the scheme and the authority that a client may send, as if to a proxy.
-std::string_view origin_form(std::string_view target) {
-  constexpr std::string_view kScheme = "http://";
-  if (lowered(target.substr(0, kScheme.size())) != kScheme) return target;
-  const std::size_t path = target.find('/', kScheme.size());
-  return path == std::string_view::npos ? "/" : target.substr(path);
 }
 
 std::optional<std::string_view> bearer_of(const Request& request) {
@@ -147,12 +90,12 @@ bool allows(const tokens::Grant& grant, Access access) {
   return access == Access::read || !grant.read_only;
 }
 
-// What keeps the caller out, if anything does. Where no tokens are configured and none are
-// required, everybody may. A token of one namespace stands for that one.
+// Why the caller is refused, if it is. If no tokens exist and none are required, everyone may call.
+// A token for one namespace also selects that namespace.
 std::optional<Response> refusal(const Request& request, Access access, Call& call) {
   const tokens::Table& tokens = call.service.tokens();
   const bool open_to_all = tokens.empty() && !call.service.options().needs_tokens;
-  if (access == Access::open || open_to_all) return std::nullopt;
+  if (access == Access::none || open_to_all) return std::nullopt;
   const auto secret = bearer_of(request);
   const auto grant = secret ? tokens.find(*secret) : std::nullopt;
   if (!grant) {
@@ -208,42 +151,52 @@ HotSpot Call::hot_spot(std::string_view kind) const {
   return {service.hot(), name_space, std::string(kind).append("/").append(name)};
 }
 
-std::expected<Resolved, Response> resolve(Service& service, const Request& request) {
-  const std::string_view target = origin_form(request.target);
-  const std::size_t question = target.find('?');
-  const std::string_view path = target.substr(0, question);
-  const bool rooted = path.starts_with('/');
-  const Found found = rooted ? find_route(request.method, path) : Found{};
-  if (found.route == nullptr) return std::unexpected(no_route(found, request.method));
+std::expected<Resolved, Response> resolve(Service& service, const Request& request,
+                                          const RouteMatch& match) {
+  if (match.route == nullptr) return std::unexpected(no_route(request));
   Call call{.service = service, .request = request};
   Result<void> ok = check_headers(request.headers);
   if (ok) ok = take_namespace(request, call);
   if (ok) ok = take_form(request, call);
   if (ok) {
-    auto refused = refusal(request, found.route->access, call);
+    auto refused = refusal(request, match.route->access, call);
     if (refused) return std::unexpected(std::move(*refused));
   }
-  const bool named = found.route->path.find("{}") != std::string_view::npos;
-  if (ok && named) ok = take_name(found.name, call);
-  if (ok) {
-    ok = take_query(question == std::string_view::npos ? "" : target.substr(question + 1), call);
-  }
+  const bool named = match.route->path.find("{}") != std::string_view::npos;
+  if (ok && named) ok = take_name(match.name, call);
+  if (ok) ok = take_query(match.query, call);
   if (!ok) return std::unexpected(problem(ok.error()));
-  return Resolved{found.route, std::move(call)};
+  return Resolved{match.route, std::move(call)};
 }
 
-Answer Service::respond(const Request& request) {
-  auto resolved = resolve(*this, request);
-  if (!resolved) return std::move(resolved.error());
-  Call& call = resolved->call;
-  Answer answer = resolved->route->handler(call);
-  // Whatever was answered performs nothing before a driver runs it. Probes may add what they like.
-  const bool left_over = !call.query.empty() && resolved->route->access != Access::open;
+std::expected<Resolved, Response> resolve(Service& service, const Request& request) {
+  return resolve(service, request, match_route(request.method, request.target));
+}
+
+Answer handle(Resolved& resolved) {
+  Call& call = resolved.call;
+  Answer answer = resolved.route->handler(call);
+  // Nothing of the answer was performed yet. Probes may add any parameter.
+  const bool left_over = !call.query.empty() && resolved.route->access != Access::none;
   const auto* ready = std::get_if<Response>(&answer);
   if (!left_over || (ready != nullptr && ready->status >= 400)) return answer;
   return problem(Code::invalid, call.query.begin()->first + " is not a parameter of this request");
 }
 
+Answer Service::respond(const Request& request) {
+  auto resolved = resolve(*this, request);
+  if (!resolved) return std::move(resolved.error());
+  return handle(*resolved);
+}
+
 Response Service::failed(const Error& error) { return problem(error); }
+
+Answer receive_events(Call& call) {
+  EventReceiver* const receiver = call.service.event_receiver();
+  if (receiver == nullptr) {
+    return problem(Code::unsupported, "events are received by 'once serve'");
+  }
+  return receiver->receive(call);
+}
 
 }  // namespace once::api

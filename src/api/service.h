@@ -1,49 +1,58 @@
-// The API as a function from requests to answers, without sockets: the server carries requests to
-// it over HTTP, the shell verbs call it in their own process. Safe to share between threads. It
-// must outlive the plans it gave.
+// The API as a function from requests to answers, without sockets: the server gives it requests
+// from HTTP, the shell verbs call it in their own process. Safe to share between threads. It must
+// outlive the plans it returned.
 #pragma once
 
 #include <string>
+#include <variant>
 
-#include "api/event_routes.h"
+#include "api/answer.h"
 #include "api/hot_keys.h"
-#include "api/message.h"
 #include "api/metrics.h"
 #include "api/tokens.h"
 #include "once/claims.h"
 #include "once/documents.h"
 #include "once/log.h"
+#include "once/plan.h"
 #include "once/tallies.h"
+#include "wire/message.h"
 
 namespace once::api {
 
-struct EventOptions {
-  EventRoutes routes;
-  IfStoreDown if_store_down = IfStoreDown::proceed;  // A duplicate is better than a loss.
-};
-
+struct Call;
 class Checkpoints;
 
+// Receives CloudEvents (POST /v1/events). Implemented in src/events.
+class EventReceiver {
+ public:
+  virtual ~EventReceiver() = default;
+  virtual Answer receive(Call& call) = 0;
+};
+
 struct ServiceOptions {
-  std::string name_space = "default";  // Where a request names none.
+  std::string name_space = "default";  // Of requests that name none.
   IfStoreDown if_store_down = IfStoreDown::refuse;
-  EventOptions events;
-  bool needs_tokens = false;           // Also when there are none, or none any more.
-  std::string instance;                // Tells one running server from another.
-  Checkpoints* checkpoints = nullptr;  // Null where the store has none. Must outlive the service.
-  std::string store;  // What to call the store, as in Store::describe(). Anyone may read it.
+  bool needs_tokens = false;           // Even if none exists: then nobody is let in.
+  std::string instance;                // A different one for each running server.
+  Checkpoints* checkpoints = nullptr;  // Null if the store has none. Must outlive the service.
+  std::string store;                   // Store::describe(). Anyone may read it.
 };
 
 class Service {
  public:
   explicit Service(ServiceOptions options = {}) : options_(std::move(options)) {}
 
-  // Parses the request on the caller's thread; what is left to do is a plan for a driver. Bad
+  // Parses the request on the caller's thread; what remains to be done is a plan for a driver. Bad
   // requests are answered at once.
   Answer respond(const Request& request);
 
-  // As respond(), for a plan that could not be run to its end.
+  // The answer if the plan could not be run to its end.
   static Response failed(const Error& error);
+
+  // To be called before the first request; until then events are refused. It must outlive the
+  // service's last request.
+  void set_event_receiver(EventReceiver& receiver) { event_receiver_ = &receiver; }
+  EventReceiver* event_receiver() const { return event_receiver_; }
 
   const ServiceOptions& options() const { return options_; }
   documents::Contention& contention() { return contention_; }
@@ -55,6 +64,7 @@ class Service {
 
  private:
   const ServiceOptions options_;
+  EventReceiver* event_receiver_ = nullptr;
   documents::Contention contention_;
   logs::KnownEnds known_ends_;
   tallies::KnownTallies known_tallies_;
@@ -63,7 +73,7 @@ class Service {
   Metrics metrics_;
 };
 
-// The longest that a request may wait for a claim, and that any may take.
+// The longest that a request may wait for a claim, and that any request may take.
 inline constexpr Duration kMaxWait = std::chrono::minutes(5);
 inline constexpr Duration kRequestPatience = kMaxWait + kAttemptLife;
 

@@ -5,11 +5,11 @@
 
 #include <memory>
 
-#include "api/json.h"
 #include "api/service.h"
 #include "once/blocking_driver.h"
 #include "once/memory_store.h"
 #include "testing/manual_clock.h"
+#include "wire/json.h"
 
 namespace once::api {
 

@@ -1,68 +1,50 @@
 #include "once/tallies.h"
 
 #include "api/call.h"
-#include "api/tally_text.h"
 #include "primitives/keys.h"
+#include "wire/tallies.h"
 
 namespace once::api {
 namespace {
 
-Plan<Response> merged(Key key, TallyRequest request, DataForm form, tallies::KnownTallies* known) {
+Plan<Response> answer_merge(Key key, TallyRequest request, DataForm form,
+                            tallies::KnownTallies* known) {
   const TallyOutcome outcome = co_await tallies::merge(std::move(key), request, known);
-  if (const auto* other = std::get_if<OtherTally>(&outcome)) {
-    co_return other_tally(*other).finish();
-  }
-  if (std::holds_alternative<TallyMismatch>(outcome)) {
-    co_return problem(Code::mismatch, "the id was used for another input");
-  }
-  if (std::holds_alternative<TooManyIds>(outcome)) {
-    co_return problem(Code::overloaded, "the tally knows too many ids already");
-  }
-  const auto& tallied = std::get<Tallied>(outcome);
-  Response response = json_response(200, merged_json(request, tallied.value, form));
-  co_return tallied.replayed ? replayed(std::move(response)) : std::move(response);
+  co_return wire::encode(request, outcome, form);
 }
 
-// Whether a bloom filter may have the item; any other kind has none to be asked for.
+// Whether a bloom filter may have the item. No other kind can be asked for one.
 Response item_response(const TallyReading& reading, const std::string& item) {
   const auto* filter = std::get_if<BloomAnswer>(&reading.value);
   if (filter == nullptr) return problem(Code::invalid, "item is for a bloom filter");
-  return json_response(200, JsonObject()
-                                .text("kind", name_of(reading.kind))
-                                .boolean("value", filter->may_contain(item))
-                                .finish());
+  return wire::encode_contains(reading.kind, filter->may_contain(item));
 }
 
-Plan<Response> shown(Key key, TallyRange range, std::optional<std::string> item, DataForm form) {
+Plan<Response> answer_read_tally(Key key, TallyRange range, std::optional<std::string> item,
+                                 DataForm form) {
   const std::shared_ptr<const Monoid> none;
   const auto reading = co_await tallies::read(std::move(key), range, none);
-  if (!reading) co_return problem(Code::not_found, "there is no such tally");
+  if (!reading) co_return wire::no_tally();
   if (item) co_return item_response(*reading, *item);
   if (reading->kind == TallyKind::bloom && form == DataForm::json) {
     co_return problem(Code::invalid, "a bloom filter is asked for an item");
   }
-  co_return json_response(200, tally_json(reading->kind, reading->window, reading->value, form));
+  co_return wire::encode(*reading, form);
 }
 
-Plan<Response> all_shown(std::vector<Key> keys, TallyRange range, DataForm form) {
+Plan<Response> answer_read_all(std::vector<Key> keys, TallyRange range, DataForm form) {
   const std::shared_ptr<const Monoid> none;
   const auto readings = co_await tallies::read_all(std::move(keys), range, none);
-  std::string values = json_array(readings, [form](const std::optional<TallyReading>& reading) {
-    return reading ? tally_json(reading->kind, reading->window, reading->value, form) : "null";
-  });
-  co_return json_response(200, JsonObject().raw("values", values).finish());
+  co_return wire::encode(readings, form);
 }
 
 }  // namespace
 
 Answer add_to_tally(Call& call) {
-  const Result<Json> body = call.json();
-  if (!body) return problem(body.error());
-  Fields fields(*body);
-  TallyRequest request = take_tally(fields, call.form);
-  if (Result<void> ok = fields.finish(); !ok) return problem(ok.error());
-  return merged(tallies::tally_key(call.name_space, call.name), std::move(request), call.form,
-                &call.service.known_tallies());
+  Result<TallyRequest> request = wire::decode_tally_request(call.request.body, call.form);
+  if (!request) return problem(request.error());
+  return answer_merge(tallies::tally_key(call.name_space, call.name), std::move(*request),
+                      call.form, &call.service.known_tallies());
 }
 
 Answer read_tally(Call& call) {
@@ -70,26 +52,21 @@ Answer read_tally(Call& call) {
   if (!from) return problem(from.error());
   const auto to = call.time("to");
   if (!to) return problem(to.error());
-  return shown(tallies::tally_key(call.name_space, call.name), {*from, *to}, call.parameter("item"),
-               call.form);
+  return answer_read_tally(tallies::tally_key(call.name_space, call.name), {*from, *to},
+                           call.parameter("item"), call.form);
 }
 
 Answer read_tallies(Call& call) {
-  const Result<Json> body = call.json();
-  if (!body) return problem(body.error());
-  Fields fields(*body);
-  fields.require("keys");
-  const auto names = fields.texts("keys").value_or(std::vector<std::string>());
-  const TallyRange range{fields.time("from"), fields.time("to")};
-  if (names.size() > tallies::kMaxReads) fields.complain("keys", "are more than 10000");
-  if (Result<void> ok = fields.finish(); !ok) return problem(ok.error());
+  const Result<wire::TalliesReadRequest> request =
+      wire::decode_tallies_read_request(call.request.body);
+  if (!request) return problem(request.error());
   std::vector<Key> keys;
-  keys.reserve(names.size());
-  for (const std::string& name : names) {
+  keys.reserve(request->keys.size());
+  for (const std::string& name : request->keys) {
     if (Result<void> ok = keys::check_name(name); !ok) return problem(ok.error());
     keys.push_back(tallies::tally_key(call.name_space, name));
   }
-  return all_shown(std::move(keys), range, call.form);
+  return answer_read_all(std::move(keys), request->range, call.form);
 }
 
 }  // namespace once::api

@@ -1,4 +1,4 @@
-// Tokens that let a caller in. What is stored is a hash: who reads the store cannot use it.
+// Tokens of callers. The store holds only hashes, which nobody can use as tokens.
 #pragma once
 
 #include <optional>
@@ -7,14 +7,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/plan.h"
 
 namespace once::tokens {
 
 // What a token allows.
 struct Grant {
-  std::string name_space;  // Only this one; empty for all.
+  std::string name_space;  // The only one allowed; empty for all.
   bool read_only = false;
   std::string label;  // For people.
   Time created;
@@ -23,11 +23,11 @@ struct Grant {
 };
 
 struct Token {
-  std::string id;  // The hash of the secret: 64 hex digits. Names the token, and opens nothing.
+  std::string id;  // The hash of the secret: 64 hex digits. Not a secret itself.
   Grant grant;
 };
 
-// A new secret: printable ASCII, 256 bits from the operating system. `unavailable` if it gives
+// A new secret: printable ASCII with 256 random bits. `unavailable` if the operating system gives
 // none.
 Result<std::string> new_secret();
 std::string id_of(std::string_view secret);
@@ -38,20 +38,20 @@ Result<Grant> decode_grant(const Value& value);
 // Stores the token whose secret has this id.
 Plan<std::monostate> keep(std::string id, Grant grant);
 
-// False if there is none.
+// False if there is no such token.
 Plan<bool> revoke(std::string id);
 
 // All of them, at most 10,000.
 Plan<std::vector<Token>> list();
 
-// The tokens that a server knows, as of a moment ago. Safe to share between threads.
+// A recent copy of the tokens, held by a server. Safe to share between threads.
 class Table {
  public:
   void replace(std::vector<Token> tokens);
   void add(const Token& token);
   void remove(const std::string& id);
 
-  bool empty() const;  // Then nobody needs one.
+  bool empty() const;
 
   // Takes as long for a wrong secret as for a right one.
   std::optional<Grant> find(std::string_view secret) const;

@@ -24,7 +24,7 @@ std::optional<std::string> host_of(std::string_view endpoint) {
   return std::nullopt;
 }
 
-// A line break in a header would be another header.
+// A line break in a value would begin another header.
 bool sendable(const Request& request) {
   const auto printable = [](std::string_view text) {
     return std::ranges::none_of(text, [](char c) { return c == '\r' || c == '\n' || c == '\0'; });

@@ -1,4 +1,4 @@
-// A client of one of Amazon's services, or of what speaks like it.
+// A client of one of Amazon's services, or of a compatible one.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 namespace once::aws {
 
 struct ClientOptions {
-  std::string endpoint;  // http or https://host[:port], and no more.
+  std::string endpoint;  // http or https://host[:port], without a path.
   std::string region;
   std::string service;
   std::shared_ptr<Credentials> credentials;
@@ -26,20 +26,20 @@ struct ClientOptions {
   std::size_t connections = 50;             // At most; 1 to 1,000.
   std::size_t response_limit = 64U << 20U;  // In bytes, of a body.
   std::string ca_file;                      // Instead of the system's certificates.
-  Clock* clock = &even_clock();             // Must outlive the client.
+  Clock* clock = &boot_clock();             // Must outlive the client.
 };
 
-// Safe to share between threads; nobody may be in send() when it is destroyed. Certificates are
-// always verified. An http endpoint is reached directly, an https one as https_proxy says.
+// Safe to share between threads; no call may be under way when it is destroyed. Certificates are
+// always verified. An http endpoint is reached directly, an https one through https_proxy if set.
 class Client {
  public:
-  // Invalid if an option is; nothing is sent yet.
+  // `invalid` for a wrong option. Sends nothing.
   static Result<std::unique_ptr<Client>> open(ClientOptions options);
 
-  // One attempt each, all at once, each answered by the deadline. Whatever the service answers is a
-  // Response, also a refusal. Errors: unavailable if it was certainly not sent (no connection, no
-  // keys), unknown if it was sent and the reply was lost; invalid for what is no HTTP. A refusal
-  // because of the signature's time or of expired keys is no attempt: it is signed anew, by the
+  // One attempt for each, all at once, each answered by the deadline. Any answer of the service is
+  // a Response, also a refusal. Errors: `unavailable` if it was certainly not sent (no connection,
+  // no keys), `unknown` if it was sent and the reply was lost, `invalid` if the reply is not HTTP.
+  // If the signature's time or expired keys are refused, the request is signed again, by the
   // server's clock and with newer keys, and sent once more.
   std::vector<Result<Response>> send(std::span<const Request> requests, Deadline deadline);
   Result<Response> send(const Request& request, Deadline deadline);
@@ -47,7 +47,7 @@ class Client {
   // The server's time minus ours, for signing and for a store's now(); zero before any answer.
   Duration clock_offset() const { return server_clock_.offset(); }
 
-  // How wrong that may be; nothing before any answer that tells its time.
+  // The largest error of that; empty before any answer with a Date.
   std::optional<Duration> clock_error() const { return server_clock_.error(); }
 
  private:
@@ -56,7 +56,8 @@ class Client {
   Transfer signed_transfer(const Request& request, const Keys& keys) const;
   bool learn_time(const Response& response, const Transfer& transfer);
 
-  // Sends the requests at `places`. Back come those that were refused for what has been put right.
+  // Sends the requests at `places`. Returns those to send again, because the reason of their
+  // refusal was removed.
   std::vector<std::size_t> attempt(std::span<const Request> requests,
                                    const std::vector<std::size_t>& places,
                                    std::vector<Result<Response>>& answers, Deadline deadline);

@@ -100,7 +100,7 @@ TEST(AwsClient, EveryMethodGoesOutAsItIs) {
   }
 }
 
-// libcurl would send it again by itself, and the second connection would answer.
+// libcurl would send it again on its own, and the second connection would answer.
 TEST(AwsClient, H8_WhatIsLostOnAReusedConnectionIsUnknownAndNotSentAgain) {
   for (const Request& request :
        {Request{.body = "{}"}, Request{},

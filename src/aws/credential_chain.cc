@@ -8,13 +8,12 @@
 
 #include "aws/metadata.h"
 #include "aws/profiles.h"
-#include "aws/refreshing_credentials.h"
 #include "aws/transfers.h"
 
 namespace once::aws {
 namespace {
 
-// A machine without such a service lets packets to it vanish.
+// Where there is no such service, packets to it are dropped without an answer.
 constexpr Duration kConnectTimeout = std::chrono::seconds(1);
 constexpr Duration kLongestFetch = std::chrono::seconds(5);
 

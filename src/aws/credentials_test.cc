@@ -13,7 +13,6 @@
 #include "aws/client.h"
 #include "aws/credential_chain.h"
 #include "aws/profiles.h"
-#include "aws/refreshing_credentials.h"
 #include "testing/code_of.h"
 #include "testing/manual_clock.h"
 #include "testing/relay/dynamodb_faults.h"

@@ -14,8 +14,8 @@ namespace {
 
 static_assert(CURL_ERROR_SIZE <= 256);
 
-// Servers close connections that were idle for about a minute; one that closes just as we use it
-// costs an unknown outcome.
+// Servers close connections that were idle for about a minute. If one closes just as we use it, the
+// outcome is unknown.
 constexpr long kLongestIdleSeconds = 30;
 
 std::string_view trimmed(std::string_view text) {
@@ -93,7 +93,7 @@ void Exchange::set_method(const Transfer& transfer) {
 
 void Exchange::set_headers(const std::vector<Header>& headers) {
   curl_slist_free_all(std::exchange(lines_, nullptr));
-  // libcurl's own, which nobody signed. Expect would cost a round trip.
+  // Headers that libcurl adds by itself and that are not signed. Expect would cost a round trip.
   for (const char* unwanted : {"Accept:", "Expect:"}) lines_ = curl_slist_append(lines_, unwanted);
   if (header_of(headers, "Content-Type").empty()) {
     lines_ = curl_slist_append(lines_, "Content-Type:");

@@ -18,7 +18,7 @@ namespace once::aws {
 struct Transfer;
 struct TransferOptions;
 
-// Used by one thread. Stays where it is while under way: libcurl has its address.
+// Used by one thread. Must not move while under way: libcurl has its address.
 class Exchange {
  public:
   Exchange();
@@ -26,7 +26,7 @@ class Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  // Readies the handle for `transfer`, whose body must last until end().
+  // Prepares the handle for `transfer`, whose body must stay alive until end().
   void begin(const Transfer& transfer, const TransferOptions& options, Clock& clock,
              long timeout_ms);
 
@@ -35,7 +35,7 @@ class Exchange {
 
   CURL* handle() const { return handle_; }
 
-  // When there was a connection and it began to be sent.
+  // When sending began, on a connection that was open.
   Time sent() const { return sent_; }
 
  private:
@@ -52,7 +52,7 @@ class Exchange {
   Clock* clock_ = nullptr;
   Time sent_;
   curl_slist* lines_ = nullptr;
-  std::string_view left_;  // Of the body.
+  std::string_view left_;  // The rest of the body.
   Response response_;
   std::size_t response_limit_ = 0;
   int sendings_ = 0;

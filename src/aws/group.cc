@@ -13,11 +13,6 @@ struct ByValue {
   bool operator()(const Key* a, const Key* b) const { return *a < *b; }
 };
 
-bool is_open(const Result<CommitOutcome>& answer) {
-  if (answer) return false;
-  return answer.error().code == ErrorCode::unavailable || answer.error().code == ErrorCode::unknown;
-}
-
 // So many are begun together; whether there is time for the next is looked at in between.
 constexpr std::size_t kPiece = 256;
 
@@ -29,31 +24,32 @@ struct Span {
 };
 
 // Sends each its next request. False if there was no time for all.
-bool send_each(const Route& route, std::span<Flight* const> flights, const Span& span) {
+bool send_each(const Route& route, std::span<CommitAttempt* const> attempts, const Span& span) {
   const Time now = route.now();
-  for (Deadline last = span.end; !flights.empty(); last = span.last_piece) {
+  for (Deadline last = span.end; !attempts.empty(); last = span.last_piece) {
     if (std::chrono::steady_clock::now() >= last) return false;
-    const auto piece = flights.first(std::min(kPiece, flights.size()));
+    const auto piece = attempts.first(std::min(kPiece, attempts.size()));
     std::vector<Request> requests;
     requests.reserve(piece.size());
-    for (Flight* flight : piece) requests.push_back(flight->next(now));
+    for (CommitAttempt* attempt : piece) requests.push_back(attempt->next(now));
     std::vector<Result<Response>> responses = route.send(requests, span.end);
     for (std::size_t i = 0; i < piece.size(); ++i) piece[i]->take(std::move(responses[i]));
-    flights = flights.subspan(piece.size());
+    attempts = attempts.subspan(piece.size());
   }
   return true;
 }
 
 // All of them until each is decided, or there is no time left.
-void fly(const Route& route, std::span<const std::unique_ptr<Flight>> flights, Pauses& pauses,
-         const Span& span) {
+void send_until_decided(const Route& route,
+                        std::span<const std::unique_ptr<CommitAttempt>> attempts, Pauses& pauses,
+                        const Span& span) {
   for (;;) {
-    std::vector<Flight*> under_way;
+    std::vector<CommitAttempt*> under_way;
     bool wants_pause = false;
-    for (const std::unique_ptr<Flight>& flight : flights) {
-      if (flight->decided()) continue;
-      wants_pause |= flight->wants_pause();
-      under_way.push_back(flight.get());
+    for (const std::unique_ptr<CommitAttempt>& attempt : attempts) {
+      if (attempt->decided()) continue;
+      wants_pause |= attempt->wants_pause();
+      under_way.push_back(attempt.get());
     }
     if (under_way.empty() || (wants_pause && !pauses.pause())) return;
     if (!send_each(route, under_way, span)) return;
@@ -62,17 +58,17 @@ void fly(const Route& route, std::span<const std::unique_ptr<Flight>> flights, P
 
 }  // namespace
 
-std::vector<std::size_t> waves_of(std::span<const Transaction> transactions) {
-  std::map<const Key*, std::size_t, ByValue> next;  // The first wave that is free of the key.
-  std::vector<std::size_t> waves;
-  waves.reserve(transactions.size());
+std::vector<std::size_t> key_disjoint_batches(std::span<const Transaction> transactions) {
+  std::map<const Key*, std::size_t, ByValue> next;  // The first batch that is free of the key.
+  std::vector<std::size_t> batches;
+  batches.reserve(transactions.size());
   for (const Transaction& transaction : transactions) {
-    std::size_t wave = 0;
-    for (const Write& write : transaction) wave = std::max(wave, next[&write.key]);
-    for (const Write& write : transaction) next[&write.key] = wave + 1;
-    waves.push_back(wave);
+    std::size_t batch = 0;
+    for (const Write& write : transaction) batch = std::max(batch, next[&write.key]);
+    for (const Write& write : transaction) next[&write.key] = batch + 1;
+    batches.push_back(batch);
   }
-  return waves;
+  return batches;
 }
 
 Answers commit_group(const Route& route, std::span<const Transaction> transactions, Pauses pauses,
@@ -80,27 +76,27 @@ Answers commit_group(const Route& route, std::span<const Transaction> transactio
   Answers answers(transactions.size(), failure(ErrorCode::unavailable, "an earlier one is open"));
   const auto begun = std::chrono::steady_clock::now();
   const Span span{begun + (deadline - begun) / 2, deadline};
-  const std::vector<std::size_t> waves = waves_of(transactions);
-  const std::size_t count = *std::ranges::max_element(waves) + 1;
+  const std::vector<std::size_t> batches = key_disjoint_batches(transactions);
+  const std::size_t count = *std::ranges::max_element(batches) + 1;
   std::map<const Key*, bool, ByValue> open;
-  for (std::size_t wave = 0; wave < count; ++wave) {
+  for (std::size_t batch = 0; batch < count; ++batch) {
     std::vector<std::size_t> members;
-    std::vector<std::unique_ptr<Flight>> flights;
+    std::vector<std::unique_ptr<CommitAttempt>> attempts;
     for (std::size_t i = 0; i < transactions.size(); ++i) {
-      if (waves[i] != wave) continue;
+      if (batches[i] != batch) continue;
       const auto is_blocked = [&](const Write& write) { return open.contains(&write.key); };
       if (std::ranges::any_of(transactions[i], is_blocked)) {
         for (const Write& write : transactions[i]) open[&write.key] = true;
         continue;
       }
       members.push_back(i);
-      flights.push_back(route.begin(transactions[i]));
+      attempts.push_back(route.begin(transactions[i]));
     }
-    fly(route, flights, pauses, span);
+    send_until_decided(route, attempts, pauses, span);
     for (std::size_t at = 0; at < members.size(); ++at) {
       const std::size_t i = members[at];
-      answers[i] = flights[at]->answer();
-      if (!is_open(answers[i])) continue;
+      answers[i] = attempts[at]->answer();
+      if (!is_transient(answers[i])) continue;
       for (const Write& write : transactions[i]) open[&write.key] = true;
     }
   }

@@ -1,7 +1,7 @@
 // Many independent commits at once, for stores whose engine takes them one by one. Those that share
 // no key are in flight together; of those that do, the later waits for the earlier's answer, and is
 // not sent at all if that one is still open: then whoever asked tries both again, in their order
-// (H26).
+// (docs/hazards.md#h26).
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@
 
 namespace once::aws {
 
-// For each transaction the number of the wave that it goes with, from 0: one more than the last
+// For each transaction the number of the batch that it goes with, from 0: one more than the last
 // that has a key of it.
-std::vector<std::size_t> waves_of(std::span<const Transaction> transactions);
+std::vector<std::size_t> key_disjoint_batches(std::span<const Transaction> transactions);
 
 // One commit on its way: the request that is to be sent next, and what its reply makes of it. Sends
 // nothing itself.
-class Flight {
+class CommitAttempt {
  public:
-  virtual ~Flight() = default;
+  virtual ~CommitAttempt() = default;
 
   virtual bool decided() const = 0;
 
@@ -42,7 +42,7 @@ class Flight {
 
 // What a group needs to be sent.
 struct Route {
-  std::function<std::unique_ptr<Flight>(Transaction)> begin;
+  std::function<std::unique_ptr<CommitAttempt>(Transaction)> begin;
   std::function<std::vector<Result<Response>>(std::span<const Request>, Deadline)> send;
   std::function<Time()> now;
 };

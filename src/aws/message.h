@@ -31,7 +31,7 @@ struct Response {
 
 std::string lowered(std::string_view text);  // ASCII letters.
 
-// The value of the first header of that name, whatever its case; "" if there is none.
+// The value of the first header of that name in any case; "" without one.
 std::string_view header_of(const std::vector<Header>& headers, std::string_view name);
 
 }  // namespace once::aws

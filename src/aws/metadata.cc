@@ -17,7 +17,7 @@ using nlohmann::json;
 constexpr std::string_view kContainerHost = "http://169.254.170.2";
 constexpr std::string_view kInstanceHost = "http://169.254.169.254";
 
-// A Location would be another machine.
+// Redirects are not followed: they would lead to another machine.
 Result<Response> ask(Transfers& transfers, std::string method, std::string url,
                      std::vector<Header> headers, Deadline deadline) {
   Transfer transfer{.method = std::move(method),
@@ -107,7 +107,7 @@ bool one_line(std::string_view text) {
          text.find('\0') == std::string_view::npos;
 }
 
-// A file is read each time: it is replaced before its token expires.
+// The file is read each time, because it is replaced before its token expires.
 Result<std::string> container_token(const Environment& environment) {
   const std::string path = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
   std::string token = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN");

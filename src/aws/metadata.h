@@ -1,5 +1,5 @@
 // Keys from services on the machine itself: the endpoint of a container, and an instance's metadata
-// (version 2 only: version 1 gives keys to whoever can make a program fetch a URL).
+// (version 2 only: with version 1, any program that can be made to fetch a URL reveals the keys).
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace once::aws {
 
-// What a container's endpoint gives; nothing if none is configured. Over http it is asked only on
-// this machine, because the answer is a secret.
+// The keys of a container's endpoint; empty if none is configured. Over http only on this machine,
+// because the answer is a secret.
 Result<std::optional<Keys>> container_keys(const Environment& environment, Transfers& transfers,
                                            Deadline deadline);
 
-// What the instance's role gives; nothing if this is no instance, or one without a role.
+// The keys of the instance's role; empty on another machine, or without a role.
 Result<std::optional<Keys>> instance_keys(const Environment& environment, Transfers& transfers,
                                           Deadline deadline);
 

@@ -1,35 +1,30 @@
-// A pause between two requests of one call: full jitter under a ceiling that doubles, never beyond
-// the call's deadline.
+// The pauses between the requests of one call, never beyond its deadline.
 #pragma once
 
-#include <algorithm>
-
 #include "aws/credentials.h"
-#include "once/entropy.h"
+#include "base/backoff.h"
 
 namespace once::aws {
 
 class Pauses {
  public:
   Pauses(Clock& clock, Entropy& entropy, Deadline deadline)
-      : clock_(clock), entropy_(entropy), deadline_(deadline) {}
+      : clock_(clock), backoff_(kBounds, clock, entropy), deadline_(deadline) {}
 
   // False, and no pause, when the deadline would come first.
   bool pause() {
-    const Duration length = entropy_.random_below(ceiling_);
+    const Duration length = backoff_.next();
     if (std::chrono::steady_clock::now() + length >= deadline_) return false;
     if (length.count() > 0) clock_.sleep(length);
-    ceiling_ = std::min(kCap, 2 * ceiling_);
     return true;
   }
 
  private:
-  static constexpr Duration kCap = std::chrono::milliseconds(1'000);
+  static constexpr PauseBounds kBounds{.first = Duration(20), .longest = Duration(1'000)};
 
   Clock& clock_;
-  Entropy& entropy_;
+  Backoff backoff_;
   const Deadline deadline_;
-  Duration ceiling_ = std::chrono::milliseconds(20);
 };
 
 }  // namespace once::aws

@@ -18,14 +18,14 @@ enum class ProfileFile {
   credentials,  // Profiles are [NAME].
 };
 
-// What is no profile is passed over, and so is what is nested within a setting.
+// Skips sections that are no profiles, and settings nested within a setting.
 std::map<std::string, Profile> parse_profiles(std::string_view text, ProfileFile kind);
 
 // AWS_PROFILE, or "default".
 std::string profile_name(const Environment& environment);
 
-// Both files' settings of that profile; where they differ, the credentials file's. Nothing if it is
-// in neither.
+// Both files' settings of that profile; those of the credentials file win. Empty if it is in
+// neither.
 std::optional<Profile> shared_profile(const Environment& environment, const std::string& name);
 
 // AWS_REGION, AWS_DEFAULT_REGION or the profile's; "" if none is set.

@@ -1,26 +1,29 @@
 #include "aws/retrying.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
 
 #include "aws/service_error.h"
-#include "stores/decorators/backoff.h"
+#include "once/write.h"
 
 namespace once::aws {
 namespace {
 
-// What it comes to; nothing for a success.
+constexpr PauseBounds kPauses{.first = Duration(20), .longest = Duration(2'000)};
+
+// The error's code; empty for a success.
 std::optional<ErrorCode> code_of(const Result<Response>& answer) {
   if (!answer) return answer.error().code;
   if (answer->status < 300) return std::nullopt;
   return error_of(*answer).code;
 }
 
-// What is known about one request of a call.
+// One request of a call, over all its attempts.
 class Trial {
  public:
-  // Whether it may be sent again after this answer.
+  // True if it may be sent again after this answer.
   bool take(Result<Response> answer, const Request& request) {
     const std::optional<ErrorCode> code = code_of(answer);
     const bool says_nothing = code == ErrorCode::unavailable || code == ErrorCode::denied;
@@ -46,9 +49,8 @@ Result<Response> Retrying::send(const Request& request, Deadline deadline) {
 }
 
 std::vector<Result<Response>> Retrying::send(std::span<const Request> requests, Deadline deadline) {
-  RetryOptions options = options_;
-  options.deadline = std::chrono::floor<Duration>(deadline - std::chrono::steady_clock::now());
-  Backoff backoff(options, clock_, entropy_);
+  const auto left = std::chrono::floor<Duration>(deadline - std::chrono::steady_clock::now());
+  Backoff backoff(kPauses, clock_, entropy_, later(clock_.now(), std::min(left, kAttemptLife)));
   std::vector<Trial> trials(requests.size());
   std::vector<std::size_t> open(requests.size());
   for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;

@@ -51,7 +51,7 @@ class AwsRetrying : public ::testing::Test {
           .value();
   testing::ManualClock clock_;
   Entropy entropy_{7};
-  Retrying retrying_{*client_, {}, clock_, entropy_};
+  Retrying retrying_{*client_, clock_, entropy_};
 };
 
 TEST_F(AwsRetrying, WhatWasNotDoneIsSentAgain) {

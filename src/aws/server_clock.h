@@ -1,17 +1,17 @@
-// How far a server's clock is from ours, learnt from the Date headers of its answers.
+// The difference between a server's clock and ours, from the Date headers of its answers.
 //
-// An answer whose Date is d, asked for at a and received at b (our clock), was dated while ours
-// stood between a and b, and Date drops the fraction of the second: the server is ahead by
-// something in [d - b, d + 1 s - a]. Each answer narrows that interval, so many answers know
-// better than one second. Clocks drift, so it widens by one part in a thousand meanwhile; where an
-// answer contradicts it, a clock was set and the answer alone counts.
+// An answer with Date d that was requested at a and received at b (our clock) was dated between a
+// and b, and Date drops the fraction of the second: the server is ahead by something in [d - b, d +
+// 1 s - a]. Each answer narrows that interval, so many answers are better than one second. Clocks
+// drift, so it widens by one part in a thousand. If an answer contradicts it, a clock was set, and
+// only that answer counts.
 #pragma once
 
 #include <chrono>
 #include <optional>
 #include <string_view>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/time.h"
 
 namespace once::aws {
@@ -24,7 +24,7 @@ class ServerClock {
   // The server's time minus ours; zero until something was learnt.
   Duration offset() const;
 
-  // How wrong that may be; nothing until something was learnt.
+  // The largest error of that; empty until something was learnt.
   std::optional<Duration> error() const;
 
  private:
@@ -38,7 +38,7 @@ class ServerClock {
   std::optional<Known> known_ ONCE_GUARDED_BY(mutex_);
 };
 
-// What a Date header says; nothing if it is none.
+// The time in a Date header; empty if it is none.
 std::optional<Time> parse_date(std::string_view text);
 
 }  // namespace once::aws

@@ -13,7 +13,7 @@ namespace {
 using namespace std::string_view_literals;
 using nlohmann::json;
 
-// Nothing was done, because there was too much to do, or because others were at it.
+// Nothing was done: too much load, or a conflict with others.
 constexpr std::array kNotNow = {"ProvisionedThroughputExceeded"sv,
                                 "Throttling"sv,
                                 "ThrottledException"sv,
@@ -91,7 +91,7 @@ ErrorCode by_status(int status) {
   if (status == 408 || status == 409 || status == 429) return ErrorCode::unavailable;
   if (status == 413) return ErrorCode::too_large;
   if (status == 405 || status == 501) return ErrorCode::unsupported;
-  // Also from a load balancer in between, which does not know what the service did.
+  // May come from a load balancer, which does not know what the service did.
   if (status >= 500) return ErrorCode::unknown;
   return ErrorCode::invalid;
 }

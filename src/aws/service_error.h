@@ -1,4 +1,4 @@
-// What a service's refusal means to us.
+// Translates a service's errors.
 #pragma once
 
 #include <string>
@@ -9,22 +9,21 @@
 namespace once::aws {
 
 struct ServiceError {
-  std::string code;     // "ThrottlingException", without what stands before its '#'; "" if unnamed.
+  std::string code;     // "ThrottlingException", without the text before '#'; "" if unnamed.
   std::string message;  // As the service put it.
 };
 
-// What an answer that is no success says, as JSON (DynamoDB) or XML (S3, SQS).
+// The error in an answer, as JSON (DynamoDB) or XML (S3, SQS).
 ServiceError service_error(const Response& response);
 
-// The one place where a service's errors become ours, for answers whose status is 300 or more. What
-// a caller expects (a failed condition, a missing object) it looks for first: here those are
-// `invalid`.
+// The error for an answer whose status is 300 or more. Callers check for what they expect (a failed
+// condition, a missing object) first: here those are `invalid`.
 Error error_of(const Response& response);
 
-// The signature's time was refused: another one, by the server's clock, may do.
+// True if the signature's time was refused: one by the server's clock may be accepted.
 bool wants_other_time(const ServiceError& error);
 
-// The keys were good once.
+// True if the keys have expired.
 bool wants_newer_keys(const ServiceError& error);
 
 }  // namespace once::aws

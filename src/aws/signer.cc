@@ -1,73 +1,23 @@
 #include "aws/signer.h"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <initializer_list>
 #include <optional>
-#include <span>
 #include <utility>
+
+#include "base/digest.h"
+#include "base/encoding.h"
 
 namespace once::aws {
 namespace {
 
-using Digest = std::array<unsigned char, 32>;
-
-constexpr std::string_view kHex = "0123456789abcdef";
-constexpr std::string_view kUpperHex = "0123456789ABCDEF";
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 
 std::string joined(std::initializer_list<std::string_view> parts) {
   std::string text;
   for (const std::string_view part : parts) text += part;
   return text;
-}
-
-std::string hex(const Digest& digest) {
-  std::string text;
-  for (const unsigned char byte : digest) {
-    text += kHex[byte >> 4U];
-    text += kHex[byte & 15U];
-  }
-  return text;
-}
-
-Digest sha256(std::string_view text) {
-  Digest digest;
-  EVP_Digest(text.data(), text.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
-  return digest;
-}
-
-Digest hmac(std::span<const unsigned char> key, std::string_view text) {
-  Digest digest;
-  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-       reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), nullptr);
-  return digest;
-}
-
-int digit_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
-
-// A percent sign that is none stays.
-std::string percent_decoded(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && digit_of(text[i + 1]) >= 0 &&
-        digit_of(text[i + 2]) >= 0) {
-      plain += static_cast<char>(digit_of(text[i + 1]) * 16 + digit_of(text[i + 2]));
-      i += 2;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
 }
 
 std::vector<std::string_view> split(std::string_view text, char at) {
@@ -91,9 +41,14 @@ std::string canonical_path(std::string_view path, const Scope& scope) {
     if (!segment.empty() && segment != "." && segment != "..") kept.push_back(segment);
   }
   std::string text;
-  for (const std::string_view segment : kept) text.append("/").append(percent_encoded(segment));
+  for (const std::string_view segment : kept) text.append("/").append(percent_encode(segment));
   if (text.empty() || path.back() == '/') text += '/';
   return text;
+}
+
+// Signatures cover one form of percent-encoding, whichever form was given.
+std::string canonical_part(std::string_view text) {
+  return percent_encode(percent_decode(text).value_or(std::string(text)));
 }
 
 std::string canonical_query(std::string_view query) {
@@ -103,8 +58,7 @@ std::string canonical_query(std::string_view query) {
     const std::size_t equals = field.find('=');
     const std::string_view value =
         equals == std::string_view::npos ? std::string_view() : field.substr(equals + 1);
-    fields.emplace_back(percent_encoded(percent_decoded(field.substr(0, equals))),
-                        percent_encoded(percent_decoded(value)));
+    fields.emplace_back(canonical_part(field.substr(0, equals)), canonical_part(value));
   }
   std::ranges::sort(fields);
   std::string text;
@@ -183,43 +137,25 @@ std::string basic_format(Time now) {
                  digits(static_cast<unsigned>(clock.seconds().count()), 2), "Z"});
 }
 
-Digest signing_key(const Keys& keys, std::string_view day, const Scope& scope) {
+std::string signing_key(const Keys& keys, std::string_view day, const Scope& scope) {
   const std::string secret = joined({"AWS4", keys.secret_access_key});
-  Digest key =
-      hmac(std::span(reinterpret_cast<const unsigned char*>(secret.data()), secret.size()), day);
-  key = hmac(key, scope.region);
-  key = hmac(key, scope.service);
-  return hmac(key, "aws4_request");
+  std::string key = hmac_sha256(secret, day);
+  key = hmac_sha256(key, scope.region);
+  key = hmac_sha256(key, scope.service);
+  return hmac_sha256(key, "aws4_request");
 }
 
 }  // namespace
 
-std::string percent_encoded(std::string_view text) {
-  std::string encoded;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '.' || c == '_' || c == '~';
-    if (plain) {
-      encoded += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      encoded += '%';
-      encoded += kUpperHex[byte >> 4U];
-      encoded += kUpperHex[byte & 15U];
-    }
-  }
-  return encoded;
-}
-
 std::string canonical_request(const Request& request, const Scope& scope) {
-  return canonical(request, canonical_headers(request.headers), scope, hex(sha256(request.body)));
+  return canonical(request, canonical_headers(request.headers), scope, sha256_hex(request.body));
 }
 
 std::vector<Header> sign(const Request& request, std::string_view host, const Keys& keys,
                          const Scope& scope, Time now) {
   const std::string time = basic_format(now);
   const std::string day = time.substr(0, 8);
-  const std::string body_hash = hex(sha256(request.body));
+  const std::string body_hash = sha256_hex(request.body);
   std::vector<Header> added = {{"X-Amz-Date", time}};
   if (!keys.session_token.empty()) added.push_back({"X-Amz-Security-Token", keys.session_token});
   if (scope.service == "s3") added.push_back({"X-Amz-Content-Sha256", body_hash});
@@ -231,11 +167,11 @@ std::vector<Header> sign(const Request& request, std::string_view host, const Ke
   const std::string credential_scope =
       joined({day, "/", scope.region, "/", scope.service, "/aws4_request"});
   const std::string to_sign = joined({kAlgorithm, "\n", time, "\n", credential_scope, "\n",
-                                      hex(sha256(canonical(request, all, scope, body_hash)))});
+                                      sha256_hex(canonical(request, all, scope, body_hash))});
   added.push_back({"Authorization",
                    joined({kAlgorithm, " Credential=", keys.access_key_id, "/", credential_scope,
-                           ", SignedHeaders=", signed_names(all),
-                           ", Signature=", hex(hmac(signing_key(keys, day, scope), to_sign))})});
+                           ", SignedHeaders=", signed_names(all), ", Signature=",
+                           hex_encode(hmac_sha256(signing_key(keys, day, scope), to_sign))})});
   return added;
 }
 

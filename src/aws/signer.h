@@ -1,4 +1,4 @@
-// Amazon's Signature Version 4, as its "Signing AWS API requests" describes it.
+// Amazon's Signature Version 4, as in its "Signing AWS API requests".
 #pragma once
 
 #include <string>
@@ -15,15 +15,12 @@ struct Scope {
   std::string service;  // "dynamodb"; for "s3" the rules about paths and the body's hash differ.
 };
 
-// The headers to send besides the request's own: X-Amz-Date, what the keys and the service ask
-// for, and Authorization, which covers all of them. `host` is the Host header that goes out.
+// The headers to add to the request: X-Amz-Date, what the keys and the service need, and
+// Authorization, which covers all of them. `host` is the value of the Host header.
 std::vector<Header> sign(const Request& request, std::string_view host, const Keys& keys,
                          const Scope& scope, Time now);
 
 // The text that the signature hashes.
 std::string canonical_request(const Request& request, const Scope& scope);
-
-// Percent-encodes everything but unreserved characters (RFC 3986), in upper case.
-std::string percent_encoded(std::string_view text);
 
 }  // namespace once::aws

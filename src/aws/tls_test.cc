@@ -1,4 +1,4 @@
-// Whom the client believes to be the service.
+// Which certificates the client accepts.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -150,7 +150,7 @@ class Transfers::Loop {
     return next == Deadline::max() ? kLongestPause : milliseconds_until(next, kLongestPause);
   }
 
-  // Nobody may be in perform() when the owner goes; whoever is nevertheless is told.
+  // No call may be in perform() when the owner is destroyed; one that is gets an error.
   void abandon() {
     for (Under& under : under_way_) {
       curl_multi_remove_handle(multi_, under.exchange->handle());

@@ -1,9 +1,9 @@
 // Carries HTTP requests over a bounded number of kept connections, each request once.
 //
-// libcurl repeats a request by itself when a reused connection closes before the reply (H8). Here
-// it cannot: a body is read from a callback that does not rewind, and a callback before each
-// sending ends the transfer at the second one. What was begun and got no answer is `unknown`; what
-// was not begun is `unavailable`.
+// libcurl repeats a request by itself when a reused connection closes before the reply
+// (docs/hazards.md#h8). Here it cannot: a body is read from a callback that does not rewind, and a
+// callback before each sending ends the transfer at the second one. What was begun and got no
+// answer is `unknown`; what was not begun is `unavailable`.
 //
 // One thread of its own drives all transfers, so that threads share connections and no caller waits
 // for another's reply.
@@ -20,7 +20,7 @@
 
 #include "aws/credentials.h"
 #include "aws/message.h"
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/error.h"
 #include "once/time.h"
 

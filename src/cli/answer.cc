@@ -60,7 +60,7 @@ int print_field(const Invocation& invocation, const api::Response& answer,
   const Result<api::Json> body = api::parse_json(answer.body);
   api::Json value;
   if (!body || body->at_key(name).get(value) != simdjson::SUCCESS) {
-    return complain(invocation, {ErrorCode::denied, "the answer has no field " + name});
+    return print_error(invocation, {ErrorCode::denied, "the answer has no field " + name});
   }
   std::string_view text;
   std::cout << (value.get(text) == simdjson::SUCCESS ? std::string(text) : api::to_line(value))
@@ -85,19 +85,19 @@ int exit_code(const Error& error) {
 
 int exit_code(const api::Response& response) {
   if (response.status < 400) return kDone;
-  if (response.status == 422) return kRefused;  // Sound, but not for what stands there.
+  if (response.status == 422) return kRefused;  // Valid, but not for the current state.
   const auto found = std::ranges::find(kExits, field_of(response, "code"), &Exit::code);
   if (found != kExits.end()) return found->exit;
   return response.status < 500 || response.status == 501 ? kRefused : kUnavailable;
 }
 
-int complain(const Invocation& invocation, const Error& error) {
+int print_error(const Invocation& invocation, const Error& error) {
   if (error.code == ErrorCode::invalid) return refuse_usage(invocation.name(), error.message);
   std::cerr << "once " << invocation.name() << ": " << error.message << '\n';
   return exit_code(error);
 }
 
-int complain(const Invocation& invocation, const api::Response& problem) {
+int print_error(const Invocation& invocation, const api::Response& problem) {
   if (invocation.flag("json")) print_line(problem.body);
   const int exit = exit_code(problem);
   if (exit == kUsage) return refuse_usage(invocation.name(), in_words(problem));
@@ -109,9 +109,10 @@ void print_line(std::string_view json) {
   if (!json.empty()) std::cout << json << '\n';
 }
 
-int conclude(const Invocation& invocation, const Result<api::Response>& answer, const Show& show) {
-  if (!answer) return complain(invocation, answer.error());
-  if (answer->status >= 400) return complain(invocation, *answer);
+int print_answer(const Invocation& invocation, const Result<api::Response>& answer,
+                 const Show& show) {
+  if (!answer) return print_error(invocation, answer.error());
+  if (answer->status >= 400) return print_error(invocation, *answer);
   if (invocation.flag("json")) {
     print_line(answer->body);
     return kDone;
@@ -119,17 +120,14 @@ int conclude(const Invocation& invocation, const Result<api::Response>& answer, 
   if (const auto field = invocation.option("field"))
     return print_field(invocation, *answer, *field);
   const Result<api::Json> body = api::parse_json(answer->body.empty() ? "null" : answer->body);
-  if (!body) return complain(invocation, {ErrorCode::corrupt, "the answer is not JSON"});
+  if (!body) return print_error(invocation, {ErrorCode::corrupt, "the answer is not JSON"});
   show(*body);
   return kDone;
 }
 
 bool proceeds(const Invocation& invocation, const Result<api::Response>& answer) {
   if (invocation.option("if-store-down") != "proceed") return false;
-  if (!answer) {
-    return answer.error().code == ErrorCode::unavailable ||
-           answer.error().code == ErrorCode::unknown;
-  }
+  if (!answer) return is_transient(answer);
   const std::string code = field_of(*answer, "code");
   return answer->status >= 500 && (code == "unavailable" || code == "unknown");
 }

@@ -1,31 +1,32 @@
-// The end of a verb: the API's answer printed as it is wanted, and an exit code.
+// The end of a verb: prints the API's answer as the options say, and chooses the exit code.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <string_view>
 
-#include "api/json.h"
-#include "api/message.h"
 #include "cli/invocation.h"
 #include "once/error.h"
+#include "wire/json.h"
+#include "wire/message.h"
 
 namespace once::cli {
 
 int exit_code(const Error& error);
 int exit_code(const api::Response& response);
 
-// What could not be done, on one line of stderr, and its exit code.
-int complain(const Invocation& invocation, const Error& error);
-int complain(const Invocation& invocation, const api::Response& problem);
+// Prints the problem on one line of stderr. Returns its exit code.
+int print_error(const Invocation& invocation, const Error& error);
+int print_error(const Invocation& invocation, const api::Response& problem);
 
 // As --json prints it.
 void print_line(std::string_view json);
 
-// The answer: with --json its line, with --field one field of it, for people what `show` prints; or
-// a complaint.
+// Prints the answer: with --json as its line, with --field one field of it, otherwise by `show`. An
+// error is printed by print_error().
 using Show = std::function<void(api::Json body)>;
-int conclude(const Invocation& invocation, const Result<api::Response>& answer, const Show& show);
+int print_answer(const Invocation& invocation, const Result<api::Response>& answer,
+                 const Show& show);
 
 // No answer because the store cannot be asked, and the invocation would rather act twice than not
 // at all.

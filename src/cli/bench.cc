@@ -4,13 +4,13 @@
 #include <cstdio>
 #include <iostream>
 
-#include "api/text.h"
 #include "cli/answer.h"
 #include "cli/invocation.h"
 #include "cli/target.h"
 #include "load/load.h"
+#include "wire/text.h"
 
-namespace once::cli {
+namespace once::cli::bench_command {
 namespace {
 
 using load::LoadOptions;
@@ -108,13 +108,13 @@ void print_json(const LoadReport& report) {
 
 int run(const Invocation& invocation) {
   const Result<LoadOptions> options = options_of(invocation);
-  if (!options) return complain(invocation, options.error());
+  if (!options) return print_error(invocation, options.error());
   const bool visible = ::isatty(STDERR_FILENO) == 1;
   const Result<LoadReport> report = load::drive(*options, [visible](const LoadReport& so_far) {
     if (visible) show_progress(so_far);
   });
   if (visible) std::fprintf(stderr, "\r\x1b[K");
-  if (!report) return complain(invocation, report.error());
+  if (!report) return print_error(invocation, report.error());
   invocation.flag("json") ? print_json(*report) : print(*report);
   return kDone;
 }
@@ -125,7 +125,7 @@ constexpr std::array kVerbs = {
 
 }  // namespace
 
-const Command kBench = {
+const Command kCommand = {
     .name = "bench",
     .summary = "Drives a server and measures it",
     .help = R"(Usage: once bench claims|seen|append|patch|tally [--store http://127.0.0.1:7600]
@@ -147,4 +147,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::bench_command

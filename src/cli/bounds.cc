@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "api/text.h"
+#include "wire/text.h"
 
 namespace once::cli {
 

@@ -6,21 +6,21 @@
 #include "cli/target.h"
 #include "cli/terminal.h"
 
-namespace once::cli {
+namespace once::cli::checkpoint_command {
 namespace {
 
 int run(const Invocation& invocation) {
   const auto target = open_target(invocation);
   const auto made = target->call(request_for(invocation, "POST", "/v1/checkpoints"));
-  return conclude(invocation, made,
-                  [](api::Json body) { std::cout << member(body, "directory") << '\n'; });
+  return print_answer(invocation, made,
+                      [](api::Json body) { std::cout << member(body, "directory") << '\n'; });
 }
 
 constexpr std::array kVerbs = {Verb{.run = run}};
 
 }  // namespace
 
-const Command kCheckpoint = {
+const Command kCommand = {
     .name = "checkpoint",
     .summary = "Copies a directory's store as it stands, also while a server writes to it",
     .help = R"(Usage: once checkpoint
@@ -41,4 +41,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::checkpoint_command

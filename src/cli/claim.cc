@@ -2,19 +2,20 @@
 #include <array>
 #include <iostream>
 
-#include "api/text.h"
+#include "base/encoding.h"
 #include "cli/answer.h"
 #include "cli/claiming.h"
 #include "cli/request.h"
 #include "cli/terminal.h"
+#include "wire/text.h"
 
-namespace once::cli {
+namespace once::cli::claim_command {
 namespace {
 
 constexpr std::int64_t kPage = 1'000;
 
 int call(const Invocation& invocation, const api::Request& request) {
-  return conclude(invocation, open_target(invocation)->call(request), print_members);
+  return print_answer(invocation, open_target(invocation)->call(request), print_members);
 }
 
 Result<Duration> wait_of(const Invocation& invocation) {
@@ -25,22 +26,24 @@ Result<Duration> wait_of(const Invocation& invocation) {
   return *wait;
 }
 
-// A duplicate is refused: who may act is told so by the exit code.
+// A duplicate is refused: a script sees by the exit code whether it may act.
 int taken(const Invocation& invocation, const Result<api::Response>& answer) {
-  const int exit = conclude(invocation, answer, print_members);
+  const int exit = print_answer(invocation, answer, print_members);
   return exit == kDone && answer->status == 200 ? kRefused : exit;
 }
 
 int take(const Invocation& invocation) {
   const Result<Duration> wait = wait_of(invocation);
-  if (!wait) return complain(invocation, wait.error());
+  if (!wait) return print_error(invocation, wait.error());
   api::JsonObject body;
   add_texts(body, invocation, {"owner", "request", "lease", "ttl", "payload"});
   const auto target = open_target(invocation);
-  Result<api::Response> answer = take_within(
-      *target,
-      request_for(invocation, "POST", path_to("claims", invocation.words[0]), body.finish()),
-      *wait);
+  Result<api::Response> answer =
+      take_within(
+          *target,
+          request_for(invocation, "POST", path_to("claims", invocation.words[0]), body.finish()),
+          *wait)
+          .response;
   if (proceeds(invocation, answer)) answer = api::Response{201, {}, R"({"state":"unguarded"})"};
   return taken(invocation, answer);
 }
@@ -49,7 +52,7 @@ int take(const Invocation& invocation) {
 // that can be named in the complaint.
 int by_ticket(const Invocation& invocation, api::JsonObject& body) {
   if (!invocation.option("ticket")) {
-    return complain(invocation, {ErrorCode::invalid, "it needs the --ticket of the claim"});
+    return print_error(invocation, {ErrorCode::invalid, "it needs the --ticket of the claim"});
   }
   add_texts(body, invocation, {"ticket"});
   return call(invocation, request_for(invocation, "POST",
@@ -106,19 +109,19 @@ std::int64_t count_claims(const api::Response& page) {
 // Page after page, until there are no more or as many as were asked for.
 int list(const Invocation& invocation) {
   const auto limit = invocation.integer("limit");
-  if (!limit) return complain(invocation, limit.error());
+  if (!limit) return print_error(invocation, limit.error());
   std::int64_t left = limit->value_or(std::numeric_limits<std::int64_t>::max());
-  if (left < 1) return complain(invocation, {ErrorCode::invalid, "--limit is at least 1"});
+  if (left < 1) return print_error(invocation, {ErrorCode::invalid, "--limit is at least 1"});
   const auto target = open_target(invocation);
   std::string cursor;
   do {
     std::string query = "/v1/claims?limit=" + std::to_string(std::min(left, kPage));
     if (const auto state = invocation.option("state")) {
-      query += "&state=" + api::encode_percent(*state);
+      query += "&state=" + percent_encode(*state);
     }
     if (!cursor.empty()) query += "&cursor=" + cursor;
     const auto page = target->call(request_for(invocation, "GET", std::move(query)));
-    if (const int exit = conclude(invocation, page, print_claims); exit != kDone) return exit;
+    if (const int exit = print_answer(invocation, page, print_claims); exit != kDone) return exit;
     left -= count_claims(*page);
     cursor = field_of(*page, "cursor");
   } while (left > 0 && !cursor.empty());
@@ -145,7 +148,7 @@ constexpr std::array kVerbs = {
 
 }  // namespace
 
-const Command kClaim = {
+const Command kCommand = {
     .name = "claim",
     .summary = "Grants a key to one holder at a time and remembers what became of it",
     .help = R"help(Usage: once claim take KEY [--owner TEXT] [--lease 30s] [--ttl 24h] [--wait 0s]
@@ -177,4 +180,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::claim_command

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "base/backoff.h"
 #include "cli/answer.h"
 
 namespace once::cli {
 namespace {
 
-constexpr Duration kFirstPause = std::chrono::milliseconds(50);
-constexpr Duration kLongestPause = std::chrono::seconds(1);
+constexpr PauseBounds kPausesWhileBusy{
+    .shortest = Duration(25), .first = Duration(50), .longest = Duration(1'000)};
 
 bool is_busy(const Result<api::Response>& answer) {
   return answer && answer->status == 409 && field_of(*answer, "code") == "busy";
@@ -21,16 +22,18 @@ bool sleep_for(Duration length) {
   return true;
 }
 
-Result<api::Response> take_within(Target& target, const api::Request& request, Duration wait,
-                                  const Pause& pause) {
+TakeAnswer take_within(Target& target, const api::Request& request, Duration wait,
+                       const Pause& pause) {
   Clock& clock = system_clock();
   const Time give_up = later(clock.now(), wait);
-  for (Duration next = kFirstPause;; next = std::min(next * 2, kLongestPause)) {
-    Result<api::Response> answer = target.call(request);
+  Backoff backoff(kPausesWhileBusy, clock, system_entropy());
+  for (;;) {
+    const Time asked = clock.now();
+    TakeAnswer answer{target.call(request), asked};
     const Duration left = give_up - clock.now();
-    if (!is_busy(answer) || left <= Duration::zero()) return answer;
-    target.rest();
-    if (!pause(std::min(next, left))) return answer;
+    if (!is_busy(answer.response) || left <= Duration::zero()) return answer;
+    target.release_store();
+    if (!pause(std::min(backoff.next(), left))) return answer;
   }
 }
 

@@ -12,7 +12,11 @@ namespace once::cli {
 // it.
 using Pause = std::function<bool(Duration length)>;  // False: it is time to give up.
 bool sleep_for(Duration length);
-Result<api::Response> take_within(Target& target, const api::Request& request, Duration wait,
-                                  const Pause& pause = sleep_for);
+struct TakeAnswer {
+  Result<api::Response> response;
+  Time asked;  // When it was asked for: a lease does not begin earlier.
+};
+TakeAnswer take_within(Target& target, const api::Request& request, Duration wait,
+                       const Pause& pause = sleep_for);
 
 }  // namespace once::cli

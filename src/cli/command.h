@@ -61,24 +61,62 @@ int refuse_unknown(std::string_view name);
 // Says on stderr what is wrong with the arguments of `command`, which may be a verb: "claim take".
 int refuse_usage(std::string_view command, std::string_view problem);
 
-extern const Command kBench;
-extern const Command kCheckpoint;
-extern const Command kClaim;
-extern const Command kDemo;
-extern const Command kDoc;
-extern const Command kExport;
-extern const Command kHelp;
-extern const Command kHot;
-extern const Command kImport;
-extern const Command kLog;
-extern const Command kProxy;
-extern const Command kRun;
-extern const Command kSeen;
-extern const Command kServe;
-extern const Command kTable;
-extern const Command kTally;
-extern const Command kToken;
-extern const Command kVersion;
-extern const Command kWork;
+namespace bench_command {
+extern const Command kCommand;
+}
+namespace checkpoint_command {
+extern const Command kCommand;
+}
+namespace claim_command {
+extern const Command kCommand;
+}
+namespace demo_command {
+extern const Command kCommand;
+}
+namespace doc_command {
+extern const Command kCommand;
+}
+namespace export_command {
+extern const Command kCommand;
+}
+namespace help_command {
+extern const Command kCommand;
+}
+namespace hot_command {
+extern const Command kCommand;
+}
+namespace import_command {
+extern const Command kCommand;
+}
+namespace log_command {
+extern const Command kCommand;
+}
+namespace proxy_command {
+extern const Command kCommand;
+}
+namespace run_command {
+extern const Command kCommand;
+}
+namespace seen_command {
+extern const Command kCommand;
+}
+namespace serve_command {
+extern const Command kCommand;
+}
+namespace table_command {
+extern const Command kCommand;
+}
+namespace tally_command {
+extern const Command kCommand;
+}
+namespace token_command {
+extern const Command kCommand;
+}
+namespace version_command {
+extern const Command kCommand;
+}
+namespace work_command {
+extern const Command kCommand;
+}
 
 }  // namespace once::cli

@@ -36,8 +36,14 @@ const Command* nearest(std::string_view name) {
 
 std::span<const Command> commands() {
   static const std::array kCommands = {
-      kRun,   kWork,  kServe,  kProxy,  kClaim,      kSeen,  kLog,  kDoc,     kTally, kHot,
-      kToken, kTable, kExport, kImport, kCheckpoint, kBench, kDemo, kVersion, kHelp};
+      run_command::kCommand,    work_command::kCommand,   serve_command::kCommand,
+      proxy_command::kCommand,  claim_command::kCommand,  seen_command::kCommand,
+      log_command::kCommand,    doc_command::kCommand,    tally_command::kCommand,
+      hot_command::kCommand,    token_command::kCommand,  table_command::kCommand,
+      export_command::kCommand, import_command::kCommand, checkpoint_command::kCommand,
+      bench_command::kCommand,  demo_command::kCommand,   version_command::kCommand,
+      help_command::kCommand,
+  };
   return kCommands;
 }
 

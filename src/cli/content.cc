@@ -6,8 +6,8 @@
 #include <iostream>
 #include <system_error>
 
-#include "api/json.h"
-#include "api/text.h"
+#include "wire/json.h"
+#include "wire/text.h"
 
 namespace once::cli {
 namespace {

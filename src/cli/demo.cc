@@ -6,12 +6,12 @@
 #include <array>
 #include <iostream>
 
-#include "api/json.h"
 #include "cli/answer.h"
 #include "cli/invocation.h"
 #include "cli/terminal.h"
+#include "wire/json.h"
 
-namespace once::cli {
+namespace once::cli::demo_command {
 namespace {
 
 using demo::DemoOptions;
@@ -166,14 +166,14 @@ void print_json(const DemoOptions& options, const DemoReport& report) {
 
 int run(const Invocation& invocation) {
   const Result<DemoOptions> options = options_of(invocation);
-  if (!options) return complain(invocation, options.error());
+  if (!options) return print_error(invocation, options.error());
   Result<std::variant<DemoReport, demo::Interrupted>> ended = failure(ErrorCode::unavailable, "");
   {
     Display display;
     ended = demo::run_demo(
         *options, [&](const Tally& naive, const Tally& once) { display.show(naive, once); });
   }
-  if (!ended) return complain(invocation, ended.error());
+  if (!ended) return print_error(invocation, ended.error());
   if (const auto* cut = std::get_if<demo::Interrupted>(&*ended)) return 128 + cut->signal;
   const auto& report = std::get<DemoReport>(*ended);
   invocation.flag("json") ? print_json(*options, report) : print(*options, report);
@@ -186,7 +186,7 @@ constexpr std::array kVerbs = {Verb{.options = kOptions, .run = run}};
 
 }  // namespace
 
-const Command kDemo = {
+const Command kCommand = {
     .name = "demo",
     .summary = "Shows what Once is for, beside code that reads first and writes later",
     .help = R"(Usage: once demo [--orders 400] [--workers 6] [--kills 20] [--seed 1] [--json]
@@ -219,4 +219,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::demo_command

@@ -1,6 +1,6 @@
 // The demo from outside. What its audit counts is tested beside it, in src/demo/.
-#include "api/json.h"
 #include "cli/cli_fixture.h"
+#include "wire/json.h"
 
 namespace once::cli {
 namespace {

@@ -1,11 +1,8 @@
-// The directory of an embedded store, which one process at a time may open. A server that has it
-// leaves its address there, in the file `server`: its URL, and on a second line the id of this run,
-// which /healthz tells. A file whose server does not answer, or has another id, is stale.
+// A directory that servers and commands share (directory/owner.h).
 #pragma once
 
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "cli/in_process.h"
@@ -13,22 +10,19 @@
 
 namespace once::cli {
 
-// The URL of the server that has the directory; nothing if there is none.
-std::optional<std::string> running_server(const std::filesystem::path& directory);
-
 class DirectoryTarget final : public Target {
  public:
   DirectoryTarget(std::string address, std::filesystem::path directory, std::string token);
 
-  Result<api::Response> call(const api::Request& request) override;
-  void rest() override { here_.reset(); }
+  using Target::call;
+  Result<api::Response> call(const api::Request& request, Duration within) override;
+  void release_store() override { here_.reset(); }
   Result<client::HttpClient*> server() override;
-  bool is_alone() const override { return here_ != nullptr; }
+  bool holds_store() const override { return here_ != nullptr; }
 
  private:
   // Finds who answers: the server, or this process as soon as it is its turn.
-  Result<void> settle();
-  std::unique_ptr<client::HttpClient> find_server() const;
+  Result<void> settle(Duration within);
 
   const std::string address_;
   const std::filesystem::path directory_;

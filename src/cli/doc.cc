@@ -9,7 +9,7 @@
 #include "cli/target.h"
 #include "cli/terminal.h"
 
-namespace once::cli {
+namespace once::cli::doc_command {
 namespace {
 
 std::string header(const api::Response& response, std::string_view name) {
@@ -41,8 +41,9 @@ void print_document(const std::string& body) {
 // `show` prints for people what the API answered.
 int concluded(const Invocation& invocation, const Result<api::Response>& answer,
               void (*show)(const api::Response& answer)) {
-  if (!answer || answer->status >= 400) return conclude(invocation, answer, nullptr);
-  return conclude(invocation, described(invocation, *answer), [&](api::Json) { show(*answer); });
+  if (!answer || answer->status >= 400) return print_answer(invocation, answer, nullptr);
+  return print_answer(invocation, described(invocation, *answer),
+                      [&](api::Json) { show(*answer); });
 }
 
 void add_header(api::Request& request, const Invocation& invocation, std::string name,
@@ -71,11 +72,11 @@ int put(const Invocation& invocation) {
   add_header(request, invocation, "If-None-Match", "if-none-match");
   if (invocation.flag("create")) request.headers.add("If-None-Match", "*");
   if (request.headers.count("If-Match") + request.headers.count("If-None-Match") != 1) {
-    return complain(invocation,
-                    {ErrorCode::invalid, "it takes either --create or --if-match ETAG"});
+    return print_error(invocation,
+                       {ErrorCode::invalid, "it takes either --create or --if-match ETAG"});
   }
   Result<std::string> content = content_of(invocation, 1);
-  if (!content) return complain(invocation, content.error());
+  if (!content) return print_error(invocation, content.error());
   request.headers.add("Content-Type",
                       invocation.option("content-type").value_or(guessed_type(*content)));
   request.body = std::move(*content);
@@ -86,7 +87,7 @@ int put(const Invocation& invocation) {
   });
 }
 
-// A list of operations, or a document that is merged into the one that stands.
+// A list of operations, or a document that is merged into the current one.
 std::string patch_type(const std::string& patch) {
   const Result<api::Json> json = api::parse_json(patch);
   return json && json->is_array() ? "application/json-patch+json" : "application/merge-patch+json";
@@ -94,7 +95,7 @@ std::string patch_type(const std::string& patch) {
 
 int patch(const Invocation& invocation) {
   Result<std::string> content = content_of(invocation, 1);
-  if (!content) return complain(invocation, content.error());
+  if (!content) return print_error(invocation, content.error());
   api::Request request = document_request(invocation, "PATCH");
   request.headers.add("Content-Type",
                       invocation.option("content-type").value_or(patch_type(*content)));
@@ -106,10 +107,10 @@ int patch(const Invocation& invocation) {
 
 int remove(const Invocation& invocation) {
   if (!invocation.option("if-match")) {
-    return complain(invocation, {ErrorCode::invalid, "it takes --if-match ETAG"});
+    return print_error(invocation, {ErrorCode::invalid, "it takes --if-match ETAG"});
   }
   const auto answer = open_target(invocation)->call(document_request(invocation, "DELETE"));
-  return conclude(invocation, answer, print_members);
+  return print_answer(invocation, answer, print_members);
 }
 
 constexpr std::array kPutOptions = {Option{"file"},          Option{"content-type"},
@@ -128,7 +129,7 @@ constexpr std::array kVerbs = {
 
 }  // namespace
 
-const Command kDoc = {
+const Command kCommand = {
     .name = "doc",
     .summary = "Keeps documents that change only under a condition",
     .help = R"help(Usage: once doc get KEY
@@ -154,4 +155,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::doc_command

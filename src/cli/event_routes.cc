@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "api/text.h"
+#include "wire/text.h"
 
 namespace once::cli {
 namespace {
@@ -30,7 +30,7 @@ Result<void> take_duration(std::string_view name, const std::string& value, Dura
   return {};
 }
 
-Result<void> take_field(std::string_view name, const toml::node& node, api::EventRoute& route) {
+Result<void> take_field(std::string_view name, const toml::node& node, events::EventRoute& route) {
   const auto* const text = node.as_string();
   if (text == nullptr) return wrong(std::string(name).append(" is not a text"));
   const std::string& value = text->get();
@@ -45,32 +45,33 @@ Result<void> take_field(std::string_view name, const toml::node& node, api::Even
       " is no field of a route: they are type, forward, log, tally, ttl, timeout and lease"));
 }
 
-Result<api::EventRoute> route_of(const toml::node& node) {
+Result<events::EventRoute> route_of(const toml::node& node) {
   const auto* const table = node.as_table();
   if (table == nullptr) return wrong("a route is a table: [[route]]");
-  api::EventRoute route;
+  events::EventRoute route;
   for (const auto& [name, value] : *table) {
     if (Result<void> ok = take_field(name.str(), value, route); !ok) {
       return std::unexpected(std::move(ok.error()));
     }
   }
-  if (Result<void> ok = api::check_route(route); !ok) return std::unexpected(std::move(ok.error()));
+  if (Result<void> ok = events::check_route(route); !ok)
+    return std::unexpected(std::move(ok.error()));
   return route;
 }
 
 }  // namespace
 
-Result<api::EventRoutes> load_routes(const std::string& file) {
+Result<events::EventRoutes> load_routes(const std::string& file) {
   const toml::parse_result parsed = toml::parse_file(file);
   if (!parsed) return wrong(file + ": " + std::string(parsed.error().description()));
   const toml::node* const node = parsed.table().get("route");
-  api::EventRoutes routes;
+  events::EventRoutes routes;
   if (node == nullptr) return routes;
   const auto* const array = node->as_array();
   if (array == nullptr) return wrong(file + ": route is written [[route]]");
-  if (array->size() > api::kMaxRoutes) return wrong(file + ": more than 1000 routes");
+  if (array->size() > events::kMaxRoutes) return wrong(file + ": more than 1000 routes");
   for (const toml::node& one : *array) {
-    Result<api::EventRoute> route = route_of(one);
+    Result<events::EventRoute> route = route_of(one);
     if (!route) {
       std::string message = file;
       message.append(": route ").append(std::to_string(routes.size() + 1));

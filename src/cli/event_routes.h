@@ -10,12 +10,12 @@
 
 #include <string>
 
-#include "api/event_routes.h"
+#include "events/routes.h"
 #include "once/error.h"
 
 namespace once::cli {
 
 // In the order of the file; none if it has none. `invalid` says which route and which field.
-Result<api::EventRoutes> load_routes(const std::string& file);
+Result<events::EventRoutes> load_routes(const std::string& file);
 
 }  // namespace once::cli

@@ -4,18 +4,19 @@
 #include <iostream>
 #include <limits>
 
-#include "api/text.h"
+#include "base/backoff.h"
 #include "cli/answer.h"
 #include "cli/request.h"
 #include "cli/target.h"
 #include "cli/terminal.h"
 #include "client/event_stream.h"
+#include "wire/text.h"
 
 namespace once::cli {
 namespace {
 
-constexpr Duration kFirstPause = std::chrono::milliseconds(250);
-constexpr Duration kLongestPause = std::chrono::seconds(1);
+constexpr PauseBounds kPausesBetweenReads{
+    .shortest = Duration(100), .first = Duration(250), .longest = Duration(1'000)};
 constexpr Duration kSilence = std::chrono::minutes(1);  // Then it is asked again.
 constexpr std::int64_t kPage = 1'000;
 constexpr std::size_t kIndexWidth = 6;
@@ -29,16 +30,16 @@ class Follower {
 
   // Until it printed as many as were asked for, or something failed.
   int run() {
-    for (Duration pause = kFirstPause; left_ > 0;) {
+    Backoff backoff(kPausesBetweenReads, system_clock(), system_entropy());
+    while (left_ > 0) {
       const std::int64_t before = next_;
       if (const int exit = read_page(); exit != kDone) return exit;
       if (next_ == before) listen();
       if (next_ != before) {
-        pause = kFirstPause;
+        backoff.reset();
       } else {
-        target_->rest();
-        system_clock().sleep(pause);
-        pause = std::min(pause * 2, kLongestPause);
+        target_->release_store();
+        (void)backoff.pause();
       }
     }
     return kDone;
@@ -52,12 +53,12 @@ class Follower {
   int read_page() {
     const std::string limit = "&limit=" + std::to_string(std::min(left_, kPage));
     const auto page = target_->call(request_for(invocation_, "GET", path(limit)));
-    if (!page) return complain(invocation_, page.error());
-    if (page->status != 200) return complain(invocation_, *page);
+    if (!page) return print_error(invocation_, page.error());
+    if (page->status != 200) return print_error(invocation_, *page);
     const Result<api::Json> body = api::parse_json(page->body);
     simdjson::dom::array events;
     if (!body || body->at_key("events").get(events) != simdjson::SUCCESS) {
-      return complain(invocation_, {ErrorCode::corrupt, "the answer is no page of a log"});
+      return print_error(invocation_, {ErrorCode::corrupt, "the answer is no page of a log"});
     }
     for (const api::Json event : events) take(event);
     std::cout.flush();
@@ -112,11 +113,11 @@ void print_event(api::Json event) {
 
 int follow_log(const Invocation& invocation) {
   const auto from = invocation.integer("from");
-  if (!from) return complain(invocation, from.error());
+  if (!from) return print_error(invocation, from.error());
   const auto limit = invocation.integer("limit");
-  if (!limit) return complain(invocation, limit.error());
+  if (!limit) return print_error(invocation, limit.error());
   const std::int64_t most = limit->value_or(std::numeric_limits<std::int64_t>::max());
-  if (most < 1) return complain(invocation, {ErrorCode::invalid, "--limit is at least 1"});
+  if (most < 1) return print_error(invocation, {ErrorCode::invalid, "--limit is at least 1"});
   return Follower(invocation, from->value_or(1), most).run();
 }
 

@@ -5,7 +5,7 @@
 #include "cli/export_text.h"
 #include "cli/walk.h"
 
-namespace once::cli {
+namespace once::cli::export_command {
 namespace {
 
 int run(const Invocation& invocation) {
@@ -40,7 +40,7 @@ constexpr std::array kVerbs = {Verb{.run = run}};
 
 }  // namespace
 
-const Command kExport = {
+const Command kCommand = {
     .name = "export",
     .summary = "Writes all that a store holds as lines of JSON",
     .help = R"help(Usage: once export [--namespace NAME]
@@ -59,4 +59,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::export_command

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "api/json.h"
+#include "wire/json.h"
 
 namespace once::cli {
 namespace {

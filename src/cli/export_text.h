@@ -1,4 +1,4 @@
-// What an export is besides its items (api/item_text.h): the line before them, and the line after.
+// What an export is besides its items (wire/items.h): the line before them, and the line after.
 //
 //   {"export":"once","format":1}
 //   ...
@@ -13,8 +13,8 @@
 #include <string_view>
 #include <variant>
 
-#include "api/item_text.h"
 #include "once/error.h"
+#include "wire/items.h"
 
 namespace once::cli {
 

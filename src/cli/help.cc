@@ -4,19 +4,21 @@
 #include <string>
 
 #include "cli/invocation.h"
+#include "open/store_kinds.h"
 
-namespace once::cli {
+namespace once::cli::help_command {
 namespace {
 
-constexpr std::string_view kCommon = R"(
+constexpr std::string_view kCommonUpToStores = R"(
 'once help COMMAND' explains a command and gives examples.
 
 Every command takes:
-  --store STORE           a directory, a store's address (memory:, rocksdb:/dir,
-                          dynamodb://table?region=R, redis://host:port/0, or
-                          s3://bucket/prefix?region=R), or a running server
-                          (http://host:7600, or https:// where something ends TLS before
-                          it); a directory where a server runs is that server
+  --store STORE           a directory, the address of a running server (http://host:7600, or
+                          https:// where something ends TLS before it), or of a store:
+)";
+
+constexpr std::string_view kCommonAfterStores =
+    R"(                          A directory where a server runs is that server.
   --namespace NAME        keeps its keys apart from those of other namespaces
   --token TOKEN           for a server that asks for one
   --if-store-down WHAT    proceed: claim and seen answer as if all were new; refuse: they fail
@@ -41,7 +43,11 @@ void list_commands() {
     const std::string gap(width - command.name.size() + 2, ' ');
     std::cout << "  " << command.name << gap << command.summary << '\n';
   }
-  std::cout << kCommon;
+  std::cout << kCommonUpToStores;
+  for (const StoreKind& store : store_kinds()) {
+    std::cout << std::string(28, ' ') << store.example << '\n';
+  }
+  std::cout << kCommonAfterStores;
 }
 
 int run(const Invocation& invocation) {
@@ -59,7 +65,7 @@ constexpr std::array kVerbs = {Verb{.most = 1, .words = "one COMMAND", .run = ru
 
 }  // namespace
 
-const Command kHelp = {
+const Command kCommand = {
     .name = "help",
     .summary = "Lists the commands, or explains one of them",
     .help = R"help(Usage: once help [COMMAND]
@@ -72,4 +78,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::help_command

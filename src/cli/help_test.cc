@@ -3,11 +3,12 @@
 #include <sstream>
 
 #include "cli/cli_fixture.h"
+#include "once/queues.h"
+#include "open/store_kinds.h"
+#include "testing/raw_http.h"
 #include "testing/servers/dynamodb_local.h"
+#include "testing/servers/elasticmq.h"
 #include "testing/servers/needs.h"
-#ifdef ONCE_HAS_SQS
-#include "testing/servers/sqs_queues.h"
-#endif
 
 namespace once::cli {
 namespace {
@@ -32,28 +33,25 @@ std::vector<std::string> commands(const std::string& list) {
 
 // What the examples of a command need around them, as lines of the shell; nothing if it is not
 // here.
-std::optional<std::string> surroundings([[maybe_unused]] const std::string& command) {
-#ifdef ONCE_HAS_DYNAMODB
+std::optional<std::string> surroundings(const std::string& command) {
+  const std::string keys = "export AWS_ACCESS_KEY_ID=id AWS_SECRET_ACCESS_KEY=secret ";
   if (command == "table") {
+    if (store_kind("dynamodb") == nullptr) return std::nullopt;
     if (testing::DynamoDbLocal::missing() && testing::may_skip()) return std::nullopt;
     static const testing::DynamoDbLocal server;
-    return "export AWS_ACCESS_KEY_ID=id AWS_SECRET_ACCESS_KEY=secret AWS_ENDPOINT_URL_DYNAMODB=" +
-           server.url() + "\n";
+    return keys + "AWS_ENDPOINT_URL_DYNAMODB=" + server.url() + "\n";
   }
-#else
-  if (command == "table") return std::nullopt;
-#endif
-#ifdef ONCE_HAS_SQS
   if (command == "work") {
+    if (open_queue("nowhere").error().message.find("sqs:") == std::string::npos)
+      return std::nullopt;
     if (testing::ElasticMq::missing() && testing::may_skip()) return std::nullopt;
-    const testing::ElasticMq& server = testing::shared_elasticmq();
-    testing::SqsSender(server.url()).make("jobs");
-    return "export AWS_ACCESS_KEY_ID=id AWS_SECRET_ACCESS_KEY=secret AWS_ENDPOINT_URL_SQS=" +
-           server.url() + "\n";
+    static const testing::ElasticMq server;
+    const auto made = testing::RawHttp(server.port())
+                          .call("POST", "/", "Action=CreateQueue&QueueName=jobs",
+                                "Content-Type: application/x-www-form-urlencoded\r\n");
+    EXPECT_TRUE(made && made->status == 200);
+    return keys + "AWS_ENDPOINT_URL_SQS=" + server.url() + "\n";
   }
-#else
-  if (command == "work") return std::nullopt;
-#endif
   return "";
 }
 

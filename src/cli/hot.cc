@@ -6,7 +6,7 @@
 #include "cli/target.h"
 #include "cli/terminal.h"
 
-namespace once::cli {
+namespace once::cli::hot_command {
 namespace {
 
 void print_keys(api::Json body) {
@@ -19,14 +19,14 @@ void print_keys(api::Json body) {
 
 int run(const Invocation& invocation) {
   const auto answer = open_target(invocation)->call(request_for(invocation, "GET", "/v1/hot"));
-  return conclude(invocation, answer, print_keys);
+  return print_answer(invocation, answer, print_keys);
 }
 
 constexpr std::array kVerbs = {Verb{.run = run}};
 
 }  // namespace
 
-const Command kHot = {
+const Command kCommand = {
     .name = "hot",
     .summary = "Lists the keys with most conflicts of late",
     .help = R"help(Usage: once hot
@@ -40,4 +40,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::hot_command

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "api/text.h"
 #include "cli/answer.h"
 #include "cli/import_input.h"
 #include "cli/progress.h"
@@ -16,8 +15,9 @@
 #include "cli/terminal.h"
 #include "primitives/claim_record.h"
 #include "primitives/keys.h"
+#include "wire/text.h"
 
-namespace once::cli {
+namespace once::cli::import_command {
 namespace {
 
 // What goes into one request; a line that is larger goes alone.
@@ -35,14 +35,14 @@ class Importer {
   // Whether an export of that time may come in here; otherwise it was told why not.
   int check_time(Time exported) {
     const auto page = target_.call(request_for(invocation_, "GET", "/v1/items?limit=1"));
-    if (!page) return complain(invocation_, page.error());
-    if (page->status != 200) return complain(invocation_, *page);
+    if (!page) return print_error(invocation_, page.error());
+    if (page->status != 200) return print_error(invocation_, *page);
     const auto now = api::parse_time(field_of(*page, "time"));
     // A clock that is behind by less gives no fence twice.
     if (now && *now + claims::kFenceMemory >= exported) return kDone;
-    return complain(invocation_, {ErrorCode::denied,
-                                  "this store's clock is more than an hour behind that of the "
-                                  "export, and fences would not rise"});
+    return print_error(invocation_, {ErrorCode::denied,
+                                     "this store's clock is more than an hour behind that of the "
+                                     "export, and fences would not rise"});
   }
 
   Result<void> add(const ItemLine& item, const std::string& line) {
@@ -79,7 +79,8 @@ class Importer {
 
   // An import that could not go on: what was imported before stays.
   int stopped(const Error& error) const {
-    const int exit = problem_ ? complain(invocation_, *problem_) : complain(invocation_, error);
+    const int exit =
+        problem_ ? print_error(invocation_, *problem_) : print_error(invocation_, error);
     std::cerr << "once import: it stopped after " << imported_
               << " items, which stay; repeat it to import the rest\n";
     return exit;
@@ -98,10 +99,10 @@ class Importer {
       std::cout << '\n';
     }
     if (refused_ == 0) return kDone;
-    return complain(invocation_,
-                    {ErrorCode::denied, std::to_string(refused_) +
-                                            " items were not imported: others stand where they "
-                                            "would"});
+    return print_error(invocation_,
+                       {ErrorCode::denied, std::to_string(refused_) +
+                                               " items were not imported: others stand where they "
+                                               "would"});
   }
 
  private:
@@ -126,11 +127,11 @@ class Importer {
 int run(const Invocation& invocation) {
   const auto name_space = invocation.option("namespace");
   if (const auto ok = keys::check_namespace(name_space.value_or("default")); !ok) {
-    return complain(invocation, ok.error());
+    return print_error(invocation, ok.error());
   }
   ImportInput input(STDIN_FILENO);
   const Result<LastLine> last = input.check();
-  if (!last) return complain(invocation, last.error());
+  if (!last) return print_error(invocation, last.error());
   const auto target = open_target(invocation);
   Importer importer(invocation, *target);
   if (const int exit = importer.check_time(last->time); exit != kDone) return exit;
@@ -144,7 +145,7 @@ constexpr std::array kVerbs = {Verb{.run = run}};
 
 }  // namespace
 
-const Command kImport = {
+const Command kCommand = {
     .name = "import",
     .summary = "Reads into a store what an export wrote",
     .help = R"help(Usage: once import [--namespace NAME]
@@ -160,4 +161,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::import_command

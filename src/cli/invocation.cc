@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "api/text.h"
 #include "cli/config.h"
+#include "wire/text.h"
 
 namespace once::cli {
 namespace {
@@ -160,7 +160,7 @@ Result<const Verb*> take_verb(const Command& command, Words& arguments) {
   return wrong("there is no '" + std::string(arguments[0]) + "'; it takes " + names);
 }
 
-Result<Invocation> understand(const Command& command, const Verb& verb, Words arguments) {
+Result<Invocation> parse_arguments(const Command& command, const Verb& verb, Words arguments) {
   Invocation invocation{.command = &command, .verb = &verb, .words = {}, .options = {}};
   Result<void> ok = take_words(arguments, invocation);
   if (ok) ok = take_the_rest(invocation);

@@ -43,7 +43,7 @@ Result<const Verb*> take_verb(const Command& command, std::span<const std::strin
 
 // `invalid`: an unknown option, a missing value, too many words or too few; a configuration that
 // cannot be read, or holds what no command takes.
-Result<Invocation> understand(const Command& command, const Verb& verb,
-                              std::span<const std::string_view> arguments);
+Result<Invocation> parse_arguments(const Command& command, const Verb& verb,
+                                   std::span<const std::string_view> arguments);
 
 }  // namespace once::cli

@@ -11,7 +11,7 @@
 #include "cli/target.h"
 #include "cli/terminal.h"
 
-namespace once::cli {
+namespace once::cli::log_command {
 namespace {
 
 // What goes into one request of lines that need not stay together,
@@ -26,7 +26,7 @@ std::string event_of(const Invocation& invocation, const std::string& written) {
 
 int append(const Invocation& invocation, Target& target, const std::vector<std::string>& events) {
   const auto expect = invocation.integer("expect");
-  if (!expect) return complain(invocation, expect.error());
+  if (!expect) return print_error(invocation, expect.error());
   api::JsonObject body;
   body.raw("events", api::json_array(events, [&](const std::string& written) {
              return event_of(invocation, written);
@@ -35,7 +35,7 @@ int append(const Invocation& invocation, Target& target, const std::vector<std::
   if (*expect) body.integer("expect", **expect);
   const auto answer = target.call(
       request_for(invocation, "POST", path_to("logs", invocation.words[0]), body.finish()));
-  return conclude(invocation, answer, [&](api::Json range) {
+  return print_answer(invocation, answer, [&](api::Json range) {
     const std::string first = member(range, "first");
     const std::string last = member(range, "last");
     std::cout << "appended " << first << (first == last ? "" : " to " + last)
@@ -51,19 +51,19 @@ int append_input(const Invocation& invocation, Target& target) {
   if (together) {
     const auto events = lines.next(kAll, Lines::Partial::at_the_end);
     if (!lines.next(kSome, Lines::Partial::at_the_end).empty()) {
-      return complain(invocation, {ErrorCode::too_large, "too much for one batch"});
+      return print_error(invocation, {ErrorCode::too_large, "too much for one batch"});
     }
-    if (lines.broken()) return complain(invocation, *lines.broken());
+    if (lines.broken()) return print_error(invocation, *lines.broken());
     return append(invocation, target, events);
   }
   Progress progress("events", Progress::Output::as_it_goes);
   for (;;) {
     if (!lines.ready()) {
       std::cout.flush();
-      target.rest();
+      target.release_store();
     }
     const auto events = lines.next(kSome, Lines::Partial::at_a_pause);
-    if (lines.broken()) return complain(invocation, *lines.broken());
+    if (lines.broken()) return print_error(invocation, *lines.broken());
     if (events.empty()) return kDone;
     if (const int exit = append(invocation, target, events); exit != kDone) return exit;
     progress.add(events.size());
@@ -81,22 +81,22 @@ int read(const Invocation& invocation) {
   const auto answer =
       open_target(invocation)
           ->call(request_for(invocation, "GET", path_to("logs", invocation.words[0]) + query));
-  return conclude(invocation, answer, [](api::Json page) {
+  return print_answer(invocation, answer, [](api::Json page) {
     for (const api::Json event : page.at_key("events")) print_event(event);
   });
 }
 
 int trim(const Invocation& invocation) {
   const auto before = invocation.integer("before");
-  if (!before) return complain(invocation, before.error());
-  if (!*before) return complain(invocation, {ErrorCode::invalid, "it needs --before INDEX"});
+  if (!before) return print_error(invocation, before.error());
+  if (!*before) return print_error(invocation, {ErrorCode::invalid, "it needs --before INDEX"});
   api::JsonObject body;
   body.integer("before", **before);
   const auto answer =
       open_target(invocation)
           ->call(request_for(invocation, "POST", path_to("logs", invocation.words[0], "trim"),
                              body.finish()));
-  return conclude(invocation, answer, print_members);
+  return print_answer(invocation, answer, print_members);
 }
 
 constexpr std::array kAppendOptions = {Option{"batch"}, Option{"expect"}, Option{"ttl"},
@@ -114,7 +114,7 @@ constexpr std::array kVerbs = {
 
 }  // namespace
 
-const Command kLog = {
+const Command kCommand = {
     .name = "log",
     .summary = "Appends to a log without gaps, reads it and follows it",
     .help =
@@ -142,4 +142,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::log_command

@@ -28,7 +28,7 @@ int run(const Command& command, Words arguments) {
   }
   const auto verb = take_verb(command, arguments);
   if (!verb) return refuse_usage(command.name, verb.error().message);
-  const auto invocation = understand(command, **verb, arguments);
+  const auto invocation = parse_arguments(command, **verb, arguments);
   if (!invocation) return refuse_usage(name_of(command, **verb), invocation.error().message);
   return invocation->verb->run(*invocation);
 }

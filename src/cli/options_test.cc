@@ -1,5 +1,6 @@
 // Where options come from. `--field` shows which value was taken.
 #include "cli/cli_fixture.h"
+#include "testing/needs_store.h"
 
 namespace once::cli {
 namespace {
@@ -106,12 +107,11 @@ TEST_F(Options, WhatIsNoStoreIsUsage) {
   EXPECT_EQ(once("seen a --store http://there/path").exit_code, 64);
 }
 
-#ifdef ONCE_HAS_ROCKSDB
 TEST_F(Options, WithoutAStoreItIsInTheStateDirectory) {
+  ONCE_NEEDS_STORE_KIND("rocksdb");
   EXPECT_EQ(shell("unset ONCE_STORE; XDG_STATE_HOME=$PWD/state once seen a").exit_code, 0);
   EXPECT_TRUE(std::filesystem::exists(dir() / "state" / "once" / "CURRENT"));
 }
-#endif
 
 }  // namespace
 }  // namespace once::cli

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <iostream>
 
-#include "api/json.h"
-#include "api/text.h"
+#include "base/encoding.h"
 #include "cli/command.h"
-#include "primitives/text_armor.h"
+#include "wire/json.h"
+#include "wire/text.h"
 
 namespace once::cli {
 namespace {
+
+using process::Captured;
 
 constexpr std::string_view kCutMark = "\n[once: cut here; no more was kept]\n";
 
@@ -28,7 +30,7 @@ void add_output(api::JsonObject& out, const std::string& name, Captured captured
   captured.cut = captured.cut || captured.bytes.size() > most;
   captured.bytes.resize(std::min(captured.bytes.size(), most));
   trim_to_characters(captured);
-  const std::string in_base64 = armored(captured.bytes);
+  const std::string in_base64 = base64url_encode(captured.bytes);
   const bool is_text = api::is_utf8(captured.bytes);
   if (is_text && api::json_text(captured.bytes).size() <= in_base64.size() + kQuotes) {
     out.text(name, captured.bytes);
@@ -46,7 +48,8 @@ std::optional<std::string> text_in(api::Json object, const std::string& name) {
 
 void print_output(api::Json outcome, const std::string& name, std::ostream& to) {
   if (const auto text = text_in(outcome, name)) to << *text;
-  if (const auto text = text_in(outcome, name + "_base64")) to << unarmored(*text).value_or("");
+  if (const auto text = text_in(outcome, name + "_base64"))
+    to << base64url_decode(*text).value_or("");
   bool cut = false;
   if (outcome.at_key(name + "_cut").get(cut) == simdjson::SUCCESS && cut) to << kCutMark;
   to.flush();
@@ -54,11 +57,11 @@ void print_output(api::Json outcome, const std::string& name, std::ostream& to) 
 
 }  // namespace
 
-std::string outcome_json(const Finished& finished, std::size_t most) {
+std::string outcome_json(const process::Finished& finished, std::size_t most) {
   api::JsonObject out;
-  out.integer("exit", finished.exit_code);
-  add_output(out, "stdout", finished.out, most);
-  add_output(out, "stderr", finished.err, most);
+  out.integer("exit", finished.exit_code());
+  add_output(out, "stdout", finished.outputs.at(0), most);
+  add_output(out, "stderr", finished.outputs.at(1), most);
   return out.finish();
 }
 

@@ -3,17 +3,19 @@
 
 #include <string>
 
-#include "api/message.h"
-#include "cli/command_process.h"
+#include "process/process.h"
+#include "wire/message.h"
 
 namespace once::cli {
 
 inline constexpr int kCannotStart = 127;  // As shells say it.
 
-// {"exit":0,"stdout":"...","stderr":"..."}, with at most so many bytes of each output. Base64 in
+// {"exit":0,"stdout":"...","stderr":"..."}, of a command whose outputs are these two, with at
+// most so many bytes of each. Base64 in
 // place of what is not UTF-8 or shorter so, and what was cut is marked: never more than 3/2 of its
 // output, and a little.
-std::string outcome_json(const Finished& finished, std::size_t most = Captured::kMost);
+std::string outcome_json(const process::Finished& finished,
+                         std::size_t most = process::Keep::kUsual);
 
 // Prints the stored output of the claim's record, and on stderr when it ran and how long it is
 // replayed. The stored exit code.

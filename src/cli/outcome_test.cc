@@ -5,18 +5,17 @@
 namespace once::cli {
 namespace {
 
-Finished finished_with(const std::string& output) {
-  Finished finished;
-  finished.out.add(output);
-  finished.err.add(output);
-  return finished;
+process::Finished finished_with(const std::string& output) {
+  process::Captured captured;
+  captured.add(output);
+  return {.status = 0, .outputs = {captured, captured}};
 }
 
 // The smallest value that a store takes is 396 KiB, DynamoDB's.
 TEST(OutcomeOfACommand, H16_TakesNoMoreThanHalfAsMuchAgainWhateverWasWritten) {
   for (const char c : {'\0', '\x1f', '"', '\\', '\n', 'a', '\xff'}) {
     const std::string json = outcome_json(finished_with(std::string(100'000, c)));
-    EXPECT_LT(json.size(), 2 * Captured::kMost * 3 / 2) << static_cast<int>(c);
+    EXPECT_LT(json.size(), 2 * process::Keep::kUsual * 3 / 2) << static_cast<int>(c);
     EXPECT_NE(json.find("\"stderr_cut\":true"), std::string::npos);
   }
 }

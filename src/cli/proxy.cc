@@ -9,7 +9,7 @@
 #include "client/url.h"
 #include "proxy/serve.h"
 
-namespace once::cli {
+namespace once::cli::proxy_command {
 namespace {
 
 std::unexpected<Error> wrong(std::string message) {
@@ -61,11 +61,11 @@ Result<proxy::ProxyOptions> options_of(const Invocation& invocation) {
 
 int run(const Invocation& invocation) {
   const Result<proxy::ProxyOptions> options = options_of(invocation);
-  if (!options) return complain(invocation, options.error());
+  if (!options) return print_error(invocation, options.error());
   const Result<void> served = proxy::serve(*options, [](const std::string& line) {
     std::cout << line << '\n' << std::flush;
   });
-  return served ? kDone : complain(invocation, served.error());
+  return served ? kDone : print_error(invocation, served.error());
 }
 
 constexpr std::array kOptions = {
@@ -87,7 +87,7 @@ constexpr std::array kVerbs = {Verb{.options = kOptions, .run = run}};
 
 }  // namespace
 
-const Command kProxy = {
+const Command kCommand = {
     .name = "proxy",
     .summary = "Replays an upstream's answers to requests with an Idempotency-Key",
     .help =
@@ -129,4 +129,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::proxy_command

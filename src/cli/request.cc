@@ -2,13 +2,14 @@
 
 #include <utility>
 
-#include "api/text.h"
+#include "base/encoding.h"
+#include "wire/text.h"
 
 namespace once::cli {
 
 std::string path_to(std::string_view noun, std::string_view name, std::string_view action) {
   std::string path = "/v1/";
-  path.append(noun).append("/").append(api::encode_percent(name));
+  path.append(noun).append("/").append(percent_encode(name));
   if (!action.empty()) path.append("/").append(action);
   return path;
 }
@@ -29,7 +30,7 @@ std::string query_of(const Invocation& invocation,
     const auto value = invocation.option(name);
     if (!value) continue;
     query += query.empty() ? '?' : '&';
-    query.append(name).append("=").append(api::encode_percent(*value));
+    query.append(name).append("=").append(percent_encode(*value));
   }
   return query;
 }

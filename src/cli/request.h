@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "api/json.h"
-#include "api/message.h"
 #include "cli/invocation.h"
+#include "wire/json.h"
+#include "wire/message.h"
 
 namespace once::cli {
 

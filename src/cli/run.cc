@@ -2,24 +2,26 @@
 
 #include <array>
 #include <iostream>
-#include <thread>
 
-#include "api/text.h"
+#include "base/backoff.h"
 #include "cli/answer.h"
 #include "cli/claiming.h"
-#include "cli/command_process.h"
-#include "cli/lease.h"
 #include "cli/outcome.h"
 #include "cli/period.h"
 #include "cli/request.h"
+#include "library/lease_keeper.h"
 #include "once/entropy.h"
+#include "process/process.h"
+#include "wire/problem.h"
+#include "wire/text.h"
 
-namespace once::cli {
+namespace once::cli::run_command {
 namespace {
 
 constexpr Duration kRecordPatience = kAttemptLife;
-constexpr auto kRecordPause = std::chrono::seconds(1);
-constexpr std::array<std::size_t, 4> kOutputs = {Captured::kMost, 8U << 10, 512, 0};
+constexpr PauseBounds kRecordPauses{
+    .shortest = Duration(100), .first = Duration(500), .longest = Duration(2'000)};
+constexpr std::array<std::size_t, 4> kOutputs = {process::Keep::kUsual, 8U << 10, 512, 0};
 
 // One call of `once run`, as its options say.
 struct Job {
@@ -82,21 +84,25 @@ api::Request taking(const Invocation& invocation, const Job& job) {
 
 class Runner {
  public:
-  Runner(const Invocation& invocation, Job job)
-      : invocation_(invocation), job_(std::move(job)), target_(open_target(invocation)) {}
+  Runner(const Invocation& invocation, Job job, const process::Guardian& guardian)
+      : invocation_(invocation),
+        job_(std::move(job)),
+        guardian_(guardian),
+        target_(open_target(invocation)) {}
 
   int run() {
     std::optional<int> ended_by;
-    const auto pause = [&](Duration length) { return !(ended_by = pause_for(length)); };
-    const Result<api::Response> taken =
-        take_within(*target_, taking(invocation_, job_), job_.wait, pause);
+    const auto pause = [&](Duration length) {
+      return !(ended_by = process::sleep_unless_signalled(length));
+    };
+    const auto [taken, asked] = take_within(*target_, taking(invocation_, job_), job_.wait, pause);
     if (ended_by) return 128 + *ended_by;
     if (proceeds(invocation_, taken)) return run_unguarded();
-    if (!taken) return complain(invocation_, taken.error());
+    if (!taken) return print_error(invocation_, taken.error());
     if (taken->status == 200) return replay();
-    if (taken->status != 201) return complain(invocation_, *taken);
+    if (taken->status != 201) return print_error(invocation_, *taken);
     ticket_ = field_of(*taken, "ticket");
-    return run_claimed(field_of(*taken, "fence"), field_of(*taken, "attempt"));
+    return run_claimed({asked, job_.lease}, field_of(*taken, "fence"), field_of(*taken, "attempt"));
   }
 
  private:
@@ -105,12 +111,22 @@ class Runner {
     return request_for(invocation_, "POST", path_to("claims", job_.key, action), body.finish());
   }
 
+  Result<std::unique_ptr<process::Process>> start(process::Environment environment) const {
+    return process::Process::start(
+        {.words = job_.command,
+         .environment = std::move(environment),
+         .outputs = {{.descriptor = STDOUT_FILENO, .pass_to = STDOUT_FILENO},
+                     {.descriptor = STDERR_FILENO, .pass_to = STDERR_FILENO}},
+         .job = process::Job::foreground},
+        guardian_);
+  }
+
   // The outcome that is there already.
   int replay() {
     const Result<api::Response> record =
         target_->call(request_for(invocation_, "GET", path_to("claims", job_.key)));
-    if (!record) return complain(invocation_, record.error());
-    if (record->status != 200) return complain(invocation_, *record);
+    if (!record) return print_error(invocation_, record.error());
+    if (record->status != 200) return print_error(invocation_, *record);
     return print_outcome(job_.key, *record);
   }
 
@@ -118,36 +134,60 @@ class Runner {
   int run_unguarded() {
     std::cerr << "once run: the store cannot be reached; running '" << job_.key
               << "' unguarded, as --if-store-down proceed says\n";
-    Result<CommandProcess> process = CommandProcess::start(job_.command, {{"ONCE_KEY", job_.key}});
-    if (!process) return complain(invocation_, process.error());
-    return process->wait().exit_code;
+    const auto process = start({{"ONCE_KEY", job_.key}});
+    if (!process) return print_error(invocation_, process.error());
+    return (*process)->wait().exit_code();
   }
 
-  int run_claimed(const std::string& fence, const std::string& attempt) {
-    target_->rest();
-    Result<CommandProcess> process = CommandProcess::start(
-        job_.command, {{"ONCE_KEY", job_.key}, {"ONCE_FENCE", fence}, {"ONCE_ATTEMPT", attempt}});
+  // A claim whose answer took long may be near its end: it is renewed before the command starts.
+  int run_claimed(LeaseCountdown lease, const std::string& fence, const std::string& attempt) {
+    target_->release_store();
+    Clock& clock = system_clock();
+    if (const Time now = clock.now(); now >= lease.due()) {
+      const auto renewed = renew(kAttemptLife);
+      if (renewed && std::holds_alternative<Renewed>(*renewed)) lease.renewed(now);
+      const bool is_fenced = renewed && std::holds_alternative<Fenced>(*renewed);
+      if (is_fenced || lease.is_over(clock.now())) return lost();
+    }
+    const auto process =
+        start({{"ONCE_KEY", job_.key}, {"ONCE_FENCE", fence}, {"ONCE_ATTEMPT", attempt}});
     if (!process) {
       (void)send(by_ticket("release", {}));
       std::cerr << "once run: " << process.error().message << '\n';
       return kCannotStart;
     }
-    api::JsonObject body;
-    body.text("lease", text_of(job_.lease));
-    Lease lease(*target_, by_ticket("renew", std::move(body)), job_.lease,
-                [&] { process->stop(); });
-    const Finished finished = process->wait();
-    lease.end();
-    if (!lease.lost()) return record(finished);
+    LeaseKeeper keeper(clock, lease, [this](Duration within) { return renew(within); },
+                       {.lost = [&] { (*process)->stop(); }});
+    const process::Finished finished = (*process)->wait();
+    keeper.stop();
+    return keeper.is_lost() ? lost() : record(finished);
+  }
+
+  int lost() const {
     std::cerr << "once run: the lease of '" << job_.key
               << "' was lost and its command stopped; it may run elsewhere\n";
     return kRefused;
   }
 
+  // While the command runs, the target is the keeper's thread's.
+  Result<RenewOutcome> renew(Duration within) {
+    api::JsonObject body;
+    body.text("lease", text_of(job_.lease));
+    const api::Request request = by_ticket("renew", std::move(body));
+    const Result<api::Response> answer = target_->call(request, within);
+    target_->release_store();
+    if (!answer) return std::unexpected(answer.error());
+    if (std::optional<Error> error = wire::error_of(request, *answer)) {
+      return std::unexpected(std::move(*error));
+    }
+    if (answer->status == 200) return Renewed{};
+    return Fenced{};
+  }
+
   // An outcome always fits, for what is not recorded is done again: with less of its output, and in
   // the end with none.
-  Result<api::Response> send_outcome(const Finished& finished) {
-    const bool keeps = finished.exit_code == 0 || job_.keep_failed;
+  Result<api::Response> send_outcome(const process::Finished& finished) {
+    const bool keeps = finished.exit_code() == 0 || job_.keep_failed;
     Result<api::Response> recorded;
     for (const std::size_t most : kOutputs) {
       api::JsonObject body;
@@ -160,28 +200,31 @@ class Runner {
     return recorded;
   }
 
-  int record(const Finished& finished) {
+  int record(const process::Finished& finished) {
     const Result<api::Response> recorded = send_outcome(finished);
-    if (recorded && recorded->status == 200) return finished.exit_code;
+    if (recorded && recorded->status == 200) return finished.exit_code();
     std::cerr << "once run: '" << job_.key << "' ran, but its outcome was not recorded\n";
-    return recorded ? complain(invocation_, *recorded) : complain(invocation_, recorded.error());
+    return recorded ? print_error(invocation_, *recorded)
+                    : print_error(invocation_, recorded.error());
   }
 
   // The command has run: a store that is down for a while is waited for. The ticket keeps what is
   // sent twice from counting twice.
   Result<api::Response> send(const api::Request& request) {
-    const auto until = std::chrono::steady_clock::now() + kRecordPatience;
+    Clock& clock = system_clock();
+    Backoff backoff(kRecordPauses, clock, system_entropy(), later(clock.now(), kRecordPatience));
     for (;;) {
       Result<api::Response> answer = target_->call(request);
-      target_->rest();
-      const bool answered = answer && answer->status < 500;
-      if (answered || std::chrono::steady_clock::now() >= until) return answer;
-      std::this_thread::sleep_for(kRecordPause);
+      target_->release_store();
+      const std::optional<Error> error =
+          answer ? wire::error_of(request, *answer) : std::optional(answer.error());
+      if (!error || !is_transient(*error) || !backoff.pause()) return answer;
     }
   }
 
   const Invocation& invocation_;
   const Job job_;
+  const process::Guardian& guardian_;
   std::unique_ptr<Target> target_;
   std::string ticket_;
 };
@@ -189,8 +232,10 @@ class Runner {
 int run(const Invocation& invocation) {
   Result<Job> job = job_of(invocation);
   if (!job) return refuse_usage("run", job.error().message);
-  hold_signals();
-  return Runner(invocation, std::move(*job)).run();
+  process::hold_signals();
+  const Result<process::Guardian> guardian = process::Guardian::start();
+  if (!guardian) return print_error(invocation, guardian.error());
+  return Runner(invocation, std::move(*job), *guardian).run();
 }
 
 constexpr std::array kOptions = {Option{"per"},   Option{"lease"},
@@ -204,7 +249,7 @@ constexpr std::array kVerbs = {Verb{.least = 2,
 
 }  // namespace
 
-const Command kRun = {
+const Command kCommand = {
     .name = "run",
     .summary = "Runs a command once for a key, whoever else tries",
     .help = R"(Usage: once run KEY [--per hour|day|week] [--lease 30s] [--ttl 24h] [--wait 0s]
@@ -235,4 +280,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::run_command

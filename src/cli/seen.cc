@@ -10,7 +10,7 @@
 #include "cli/target.h"
 #include "cli/terminal.h"
 
-namespace once::cli {
+namespace once::cli::seen_command {
 namespace {
 
 // What the API takes in one request, ids and bytes.
@@ -31,15 +31,15 @@ class Seen {
   bool ask(const std::vector<std::string>& ids) {
     Result<api::Response> answer = target_->call(request(ids));
     if (proceeds(invocation_, answer)) answer = api::Response{200, {}, all_first(ids.size())};
-    const int exit = conclude(invocation_, answer, [&](api::Json body) { print(ids, body); });
+    const int exit = print_answer(invocation_, answer, [&](api::Json body) { print(ids, body); });
     if (exit != kDone) exit_ = exit;
     if (exit == kDone && answer->body.find("false") != std::string::npos) exit_ = kRefused;
     return exit == kDone;
   }
 
-  void rest() {
+  void release_store() {
     std::cout.flush();
-    target_->rest();
+    target_->release_store();
   }
   int exit() const { return exit_; }
 
@@ -79,9 +79,9 @@ int from_input(const Invocation& invocation, Seen& seen) {
   const auto partial =
       invocation.option("request") ? Lines::Partial::at_the_end : Lines::Partial::at_a_pause;
   for (;;) {
-    if (!lines.ready()) seen.rest();
+    if (!lines.ready()) seen.release_store();
     const std::vector<std::string> ids = lines.next(kRoom, partial);
-    if (lines.broken()) return complain(invocation, *lines.broken());
+    if (lines.broken()) return print_error(invocation, *lines.broken());
     if (ids.empty() || !seen.ask(ids)) return seen.exit();
     progress.add(ids.size());
   }
@@ -99,7 +99,7 @@ constexpr std::array kVerbs = {Verb{"", 0, kAnyNumber, "any number of IDs", kOpt
 
 }  // namespace
 
-const Command kSeen = {
+const Command kCommand = {
     .name = "seen",
     .summary = "Marks ids as seen, and tells which of them are new",
     .help = R"help(Usage: once seen [ID...] [--ttl 24h] [--request ID]
@@ -115,4 +115,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::seen_command

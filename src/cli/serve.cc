@@ -10,14 +10,14 @@
 #include "cli/journal_option.h"
 #include "cli/target.h"
 
-namespace once::cli {
+namespace once::cli::serve_command {
 namespace {
 
 Result<void> read_events(const Invocation& invocation, server::ServeOptions& options) {
   if (const auto file = invocation.option("config")) {
-    Result<api::EventRoutes> routes = load_routes(*file);
+    Result<events::EventRoutes> routes = load_routes(*file);
     if (!routes) return std::unexpected(std::move(routes.error()));
-    options.service.events.routes = std::move(*routes);
+    options.events.routes = std::move(*routes);
   }
   return read_count(invocation, "max-forwards", 1'000, options.events.forwards);
 }
@@ -48,7 +48,7 @@ Result<server::ServeOptions> options_of(const Invocation& invocation) {
   if (const auto down = invocation.option("if-store-down")) {
     const auto policy = *down == "proceed" ? IfStoreDown::proceed : IfStoreDown::refuse;
     options.service.if_store_down = policy;
-    options.service.events.if_store_down = policy;
+    options.events.if_store_down = policy;
   }
   if (Result<void> ok = read_events(invocation, options); !ok) return std::unexpected(ok.error());
   options.version = ONCE_VERSION;
@@ -63,11 +63,11 @@ Result<server::ServeOptions> options_of(const Invocation& invocation) {
 
 int run(const Invocation& invocation) {
   const Result<server::ServeOptions> options = options_of(invocation);
-  if (!options) return complain(invocation, options.error());
+  if (!options) return print_error(invocation, options.error());
   const Result<void> served = server::serve(*options, [](const std::string& line) {
     std::cout << line << '\n' << std::flush;
   });
-  return served ? kDone : complain(invocation, served.error());
+  return served ? kDone : print_error(invocation, served.error());
 }
 
 constexpr std::array kOptions = {
@@ -88,7 +88,7 @@ constexpr std::array kVerbs = {Verb{.options = kOptions, .run = run}};
 
 }  // namespace
 
-const Command kServe = {
+const Command kCommand = {
     .name = "serve",
     .summary = "Serves the API over HTTP",
     .help =
@@ -135,4 +135,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::serve_command

@@ -1,6 +1,7 @@
 // Verbs through a real server, by its URL and by the directory that it owns.
 #include <algorithm>
 #include <atomic>
+#include <functional>
 
 #include "cli/cli_fixture.h"
 #include "testing/raw_http.h"
@@ -79,6 +80,53 @@ TEST_F(Served, H16_AnOutcomeThatIsTooLargeIsKeptWithLessOfItsOutput) {
   const Outcome none = once("run b" + through + "echo again");
   EXPECT_EQ(none.exit_code, 7);
   EXPECT_TRUE(none.out.starts_with("\n[once: cut here")) << none.out;
+}
+
+// A server that grants every claim, and otherwise answers as a test says.
+std::string granting(const std::string& request, const std::function<std::string()>& otherwise) {
+  if (!request.starts_with("POST /v1/claims/job HTTP")) return otherwise();
+  return testing::http_answer("201 Created",
+                              R"({"state":"claimed","ticket":"t","fence":1,"attempt":1,)"
+                              R"("lease_until":"2030-01-01T00:00:00.000Z"})");
+}
+
+TEST_F(Served, ARunIsInTheNamespaceOfItsToken) {
+  const std::string token = once("token new --namespace n --field token").out;
+  const std::string as = " --token " + token.substr(0, token.size() - 1);
+  EXPECT_EQ(once("run job" + by_url() + as + " -- echo ran").out, "ran\n");
+  EXPECT_EQ(once("claim show job --namespace n --field state" + as).out, "done\n");
+}
+
+using RunThroughAServer = Cli;
+
+TEST_F(RunThroughAServer, WhatTheServerCannotDoIsNotSentAgain) {
+  std::atomic<int> sent = 0;
+  testing::Upstream server([&](const std::string& request, int) {
+    return granting(request, [&] {
+      if (request.starts_with("POST /v1/claims/job/complete")) ++sent;
+      return testing::http_answer("501 Not Implemented", R"({"code":"unsupported","detail":"no"})");
+    });
+  });
+  const Outcome ran = once("run job --store " + server.url() + " -- echo ran");
+  EXPECT_EQ(ran.out, "ran\n");
+  EXPECT_EQ(ran.exit_code, 1);
+  EXPECT_TRUE(holds(ran.err, "'job' ran, but its outcome was not recorded\n")) << ran.err;
+  EXPECT_EQ(sent, 1);
+}
+
+TEST_F(RunThroughAServer, ALeaseEndsInTimeEvenIfTheServerDoesNotAnswer) {
+  testing::Gate over;
+  testing::Upstream server([&](const std::string& request, int) {
+    return granting(request, [&] {
+      over.wait();
+      return std::string();
+    });
+  });
+  const Outcome ran = shell("mkfifo hold; timeout -s KILL 30 once run job --lease 1s --store " +
+                            server.url() + " -- sh -c 'read line < hold'; echo $?");
+  over.open();
+  EXPECT_EQ(ran.out, "1\n");
+  EXPECT_TRUE(holds(ran.err, "lease of 'job' was lost")) << ran.err;
 }
 
 TEST_F(Served, HotKeysAreThoseThatWereFoughtOver) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cli/cli_fixture.h"
+#include "testing/needs_store.h"
 #include "testing/scripted_peer.h"
 
 namespace once::cli {
@@ -172,8 +173,8 @@ TEST_F(Server, SendsTheEventsOfALogAsTheyCome) {
   EXPECT_TRUE(requests[3].starts_with("GET /v1/logs/s?from=6&limit=1 ")) << requests[3];
 }
 
-#ifdef ONCE_HAS_ROCKSDB
 TEST_F(Server, AStaleAddressInADirectoryIsPassedOver) {
+  ONCE_NEEDS_STORE_KIND("rocksdb");
   EXPECT_EQ(once("seen a").exit_code, 0);
   ScriptedPeer another({answering("200 OK", R"({"status":"ok","instance":"run-8"})"),
                         answering("404 Not Found", "{}")});
@@ -188,12 +189,12 @@ TEST_F(Server, AStaleAddressInADirectoryIsPassedOver) {
 }
 
 TEST_F(Server, ThatLeavesItsDirectoryLeavesItToTheCommand) {
+  ONCE_NEEDS_STORE_KIND("rocksdb");
   EXPECT_EQ(once("seen a").exit_code, 0);
   ScriptedPeer peer({answering("200 OK", R"({"instance":"run-7"})")});
   write("store/server", peer.url() + "\nrun-7\n");
   EXPECT_EQ(once("seen a").out, "seen   a\n");
 }
-#endif
 
 }  // namespace
 }  // namespace once::cli

@@ -6,23 +6,23 @@
 #include "cli/target.h"
 #include "once/open.h"
 
-namespace once::cli {
+namespace once::cli::table_command {
 namespace {
 
 int check(const Invocation& invocation) {
   const Result<std::string> address = named_store(invocation);
-  if (!address) return complain(invocation, address.error());
+  if (!address) return print_error(invocation, address.error());
   const Result<std::string> lines = check_table(*address);
-  if (!lines) return complain(invocation, lines.error());
+  if (!lines) return print_error(invocation, lines.error());
   std::cout << *lines;
   return kDone;
 }
 
 int create(const Invocation& invocation) {
   const Result<std::string> address = named_store(invocation);
-  if (!address) return complain(invocation, address.error());
+  if (!address) return print_error(invocation, address.error());
   const Result<void> created = create_table(*address);
-  if (!created) return complain(invocation, created.error());
+  if (!created) return print_error(invocation, created.error());
   return check(invocation);
 }
 
@@ -33,7 +33,7 @@ constexpr std::array kVerbs = {
 
 }  // namespace
 
-const Command kTable = {
+const Command kCommand = {
     .name = "table",
     .summary = "Makes or checks the table of a store on DynamoDB",
     .help = R"(Usage: once table create --store "dynamodb://TABLE?region=REGION"
@@ -56,4 +56,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::table_command

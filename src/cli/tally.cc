@@ -10,7 +10,7 @@
 #include "cli/target.h"
 #include "cli/terminal.h"
 
-namespace once::cli {
+namespace once::cli::tally_command {
 namespace {
 
 constexpr Lines::Room kRoom = {.lines = 1'000, .bytes = 256U << 10};
@@ -23,7 +23,7 @@ void print_top(api::Json items) {
   table.print();
 }
 
-// The value alone: what a tally is of, whoever asks knows.
+// The value alone: the caller knows what it counts.
 void print_tally(api::Json tally) {
   api::Json value;
   if (tally.at_key("value").get(value) != simdjson::SUCCESS) return;
@@ -53,13 +53,13 @@ int merge(const Invocation& invocation, Target& target, api::JsonObject& body) {
   add_texts(body, invocation, {"at", "window", "ttl"});
   const auto answer = target.call(
       request_for(invocation, "POST", path_to("tallies", invocation.words[0]), body.finish()));
-  return conclude(invocation, answer, print_tally);
+  return print_answer(invocation, answer, print_tally);
 }
 
 int merge_number(const Invocation& invocation, std::string_view kind, std::string_view field,
                  const std::string& written) {
   const Result<std::string> number = number_of(written);
-  if (!number) return complain(invocation, number.error());
+  if (!number) return print_error(invocation, number.error());
   api::JsonObject body;
   body.text("kind", kind).raw(field, *number);
   add_texts(body, invocation, {"id"});
@@ -86,7 +86,7 @@ int extreme(const Invocation& invocation) {
 int merge_items(const Invocation& invocation, Target& target, const std::vector<std::string>& items,
                 std::size_t batch) {
   const auto times = invocation.integer("count");
-  if (!times) return complain(invocation, times.error());
+  if (!times) return print_error(invocation, times.error());
   api::JsonObject body;
   body.text("kind", invocation.verb->name);
   body.raw("items", api::json_array(items, [&](const std::string& item) {
@@ -95,7 +95,7 @@ int merge_items(const Invocation& invocation, Target& target, const std::vector<
            }));
   const Result<void> ok =
       add_numbers(body, invocation, {"precision", "counters", "capacity", "rate"});
-  if (!ok) return complain(invocation, ok.error());
+  if (!ok) return print_error(invocation, ok.error());
   if (const auto id = invocation.option("id")) {
     body.text("id", batch == 1 ? *id : *id + "/" + std::to_string(batch));
   }
@@ -113,9 +113,9 @@ int sketch(const Invocation& invocation) {
   const auto partial =
       invocation.option("id") ? Lines::Partial::at_the_end : Lines::Partial::at_a_pause;
   for (std::size_t batch = 1;; ++batch) {
-    if (!lines.ready()) target->rest();
+    if (!lines.ready()) target->release_store();
     const auto items = lines.next(kRoom, partial);
-    if (lines.broken()) return complain(invocation, *lines.broken());
+    if (lines.broken()) return print_error(invocation, *lines.broken());
     if (items.empty()) return kDone;
     const int exit = merge_items(invocation, *target, items, batch);
     if (exit != kDone) return exit;
@@ -139,20 +139,20 @@ int read(const Invocation& invocation) {
   const auto target = open_target(invocation);
   if (keys.size() == 1) {
     const std::string query = query_of(invocation, {"from", "to", "item"});
-    return conclude(
+    return print_answer(
         invocation,
         target->call(request_for(invocation, "GET", path_to("tallies", keys[0]) + query)),
         print_tally);
   }
   if (invocation.option("item")) {
-    return complain(invocation, {ErrorCode::invalid, "--item is for one KEY"});
+    return print_error(invocation, {ErrorCode::invalid, "--item is for one KEY"});
   }
   api::JsonObject body;
   body.raw("keys", api::json_array(keys, api::json_text));
   add_texts(body, invocation, {"from", "to"});
-  return conclude(invocation,
-                  target->call(request_for(invocation, "POST", "/v1/tallies/read", body.finish())),
-                  [&](api::Json answer) { print_tallies(keys, answer); });
+  return print_answer(
+      invocation, target->call(request_for(invocation, "POST", "/v1/tallies/read", body.finish())),
+      [&](api::Json answer) { print_tallies(keys, answer); });
 }
 
 constexpr std::array kNumberOptions = {Option{"id"}, Option{"at"}, Option{"window"}, Option{"ttl"}};
@@ -181,7 +181,7 @@ constexpr std::array kVerbs = {
 
 }  // namespace
 
-const Command kTally = {
+const Command kCommand = {
     .name = "tally",
     .summary = "Keeps sums, extremes, distinct counts, heavy hitters and bloom filters",
     .help = R"help(Usage: once tally add KEY AMOUNT [--real]
@@ -216,4 +216,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::tally_command

@@ -8,6 +8,7 @@
 
 #include "cli/directory_target.h"
 #include "cli/in_process.h"
+#include "directory/owner.h"
 #include "once/open.h"
 
 namespace once::cli {
@@ -17,8 +18,9 @@ class ServerTarget final : public Target {
  public:
   ServerTarget(const std::string& url, std::string token) : client_(url, std::move(token)) {}
 
-  Result<api::Response> call(const api::Request& request) override {
-    return client_.call(request, kPatience);
+  using Target::call;
+  Result<api::Response> call(const api::Request& request, Duration within) override {
+    return client_.call(request, within);
   }
   Result<client::HttpClient*> server() override { return &client_; }
 
@@ -37,7 +39,8 @@ class StoreTarget final : public Target {
  public:
   explicit StoreTarget(std::string address) : address_(std::move(address)) {}
 
-  Result<api::Response> call(const api::Request& request) override {
+  using Target::call;
+  Result<api::Response> call(const api::Request& request, Duration) override {
     if (!here_) {
       Result<std::unique_ptr<Store>> opened = open_store(address_);
       if (!opened) return std::unexpected(explained(std::move(opened.error())));
@@ -57,7 +60,10 @@ class NoTarget final : public Target {
  public:
   explicit NoTarget(Error error) : error_(std::move(error)) {}
 
-  Result<api::Response> call(const api::Request&) override { return std::unexpected(error_); }
+  using Target::call;
+  Result<api::Response> call(const api::Request&, Duration) override {
+    return std::unexpected(error_);
+  }
   Result<client::HttpClient*> server() override { return std::unexpected(error_); }
 
  private:
@@ -90,7 +96,7 @@ Result<std::string> store_or_server(const Invocation& invocation) {
   Result<std::string> address = named_store(invocation);
   if (!address) return address;
   const auto directory = directory_of(*address);
-  const auto url = directory ? running_server(*directory) : std::nullopt;
+  const auto url = directory ? directory::running_server(*directory) : std::nullopt;
   return url ? *url : *address;
 }
 

@@ -17,25 +17,27 @@ class Target {
  public:
   virtual ~Target() = default;
 
-  // Opens or connects at the first call.
-  virtual Result<api::Response> call(const api::Request& request) = 0;
+  // Opens or connects at the first call. Waits for a server's answer, and for its turn in a
+  // directory, no longer than `within`.
+  virtual Result<api::Response> call(const api::Request& request, Duration within) = 0;
+  Result<api::Response> call(const api::Request& request) { return call(request, kPatience); }
 
-  // Lets go, until the next call, of what others may be waiting for.
-  virtual void rest() {}
+  // Closes a store that other processes may be waiting for, until the next call.
+  virtual void release_store() {}
 
   // The server that calls go to; null if they are answered in this process.
   virtual Result<client::HttpClient*> server() = 0;
 
-  // After a call: whether nobody else can use the store until rest().
-  virtual bool is_alone() const { return false; }
+  // After a call: whether no other process can use the store until release_store().
+  virtual bool holds_store() const { return false; }
 };
 
 // As --store says: http://host:port, or a store's address. On a directory where a server runs,
 // calls go to that server; one that another process has open is waited for, up to ten seconds.
 std::unique_ptr<Target> open_target(const Invocation& invocation);
 
-// $ONCE_STORE and --store are options; this is what stands in for them. `invalid` when not even a
-// home directory is known.
+// The store if neither --store nor $ONCE_STORE is given. `invalid` if there is no home directory
+// either.
 Result<std::string> default_store();
 
 // What --store says, or the default.

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/json.h"
+#include "wire/json.h"
 
 namespace once::cli {
 

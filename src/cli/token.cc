@@ -5,7 +5,7 @@
 #include "cli/target.h"
 #include "cli/terminal.h"
 
-namespace once::cli {
+namespace once::cli::token_command {
 namespace {
 
 int make(const Invocation& invocation) {
@@ -15,12 +15,12 @@ int make(const Invocation& invocation) {
   add_texts(body, invocation, {"label"});
   // The namespace is what the token is bound to, not where the request goes.
   api::Request request{"POST", "/v1/tokens", {}, body.finish()};
-  return conclude(invocation, open_target(invocation)->call(request), print_members);
+  return print_answer(invocation, open_target(invocation)->call(request), print_members);
 }
 
 int list(const Invocation& invocation) {
   const api::Request request{"GET", "/v1/tokens", {}, ""};
-  return conclude(invocation, open_target(invocation)->call(request), [](api::Json body) {
+  return print_answer(invocation, open_target(invocation)->call(request), [](api::Json body) {
     Table table({"ID", "NAMESPACE", "READ ONLY", "CREATED", "LABEL"});
     for (const api::Json token : simdjson::dom::array(body["tokens"])) {
       table.add({member(token, "id"), member(token, "namespace"), member(token, "read_only"),
@@ -32,7 +32,7 @@ int list(const Invocation& invocation) {
 
 int revoke(const Invocation& invocation) {
   const api::Request request{"DELETE", path_to("tokens", invocation.words[0]), {}, ""};
-  return conclude(invocation, open_target(invocation)->call(request), [](api::Json) {});
+  return print_answer(invocation, open_target(invocation)->call(request), [](api::Json) {});
 }
 
 constexpr std::array kNewOptions = {Option{"read-only", Option::Kind::flag}, Option{"label"}};
@@ -44,7 +44,7 @@ constexpr std::array kVerbs = {
 
 }  // namespace
 
-const Command kToken = {
+const Command kCommand = {
     .name = "token",
     .summary = "Makes, lists and revokes tokens that let callers in",
     .help = R"(Usage: once token new [--namespace N] [--read-only] [--label TEXT]
@@ -65,4 +65,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::token_command

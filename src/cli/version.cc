@@ -2,37 +2,17 @@
 #include <iostream>
 
 #include "cli/invocation.h"
+#include "open/store_kinds.h"
 
-namespace once::cli {
+namespace once::cli::version_command {
 namespace {
-
-struct BuiltIn {
-  std::string_view name;
-  std::string_view what;
-};
-
-constexpr std::array kStores = {
-    BuiltIn{"memory", "in this process's memory, gone when it ends"},
-#ifdef ONCE_HAS_ROCKSDB
-    BuiltIn{"rocksdb", "a directory on this machine, owned by one process at a time"},
-#endif
-#ifdef ONCE_HAS_DYNAMODB
-    BuiltIn{"dynamodb", "a table of Amazon DynamoDB, shared by any number of processes"},
-#endif
-#ifdef ONCE_HAS_REDIS
-    BuiltIn{"redis", "a Redis server or cluster, shared by any number of processes"},
-#endif
-#ifdef ONCE_HAS_S3
-    BuiltIn{"s3", "a bucket of Amazon S3 or what speaks like it, one write a commit"},
-#endif
-};
 
 // None of the texts holds a character that JSON escapes.
 void print_json() {
   std::cout << R"({"version":")" ONCE_VERSION R"(","compiler":")" ONCE_COMPILER R"(","stores":[)";
   std::string_view comma;
-  for (const BuiltIn& store : kStores) {
-    std::cout << comma << '"' << store.name << '"';
+  for (const StoreKind& store : store_kinds()) {
+    std::cout << comma << '"' << store.scheme << '"';
     comma = ",";
   }
   std::cout << "]}\n";
@@ -40,8 +20,8 @@ void print_json() {
 
 void print_text() {
   std::cout << "once " ONCE_VERSION "\ncompiler " ONCE_COMPILER "\n";
-  for (const BuiltIn& store : kStores) {
-    std::cout << "store " << store.name << ": " << store.what << '\n';
+  for (const StoreKind& store : store_kinds()) {
+    std::cout << "store " << store.scheme << ": " << store.description << '\n';
   }
 }
 
@@ -54,7 +34,7 @@ constexpr std::array kVerbs = {Verb{.run = run}};
 
 }  // namespace
 
-const Command kVersion = {
+const Command kCommand = {
     .name = "version",
     .summary = "Says which version this is and which stores are built in",
     .help = R"help(Usage: once version [--json]
@@ -67,4 +47,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::version_command

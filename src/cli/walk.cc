@@ -4,10 +4,10 @@
 #include <iostream>
 #include <limits>
 
-#include "api/text.h"
 #include "cli/answer.h"
 #include "cli/request.h"
 #include "cli/terminal.h"
+#include "wire/text.h"
 
 namespace once::cli {
 namespace {
@@ -32,8 +32,8 @@ int Walk::run(const OnItem& on_item) {
   do {
     const std::string query = cursor_.empty() ? "" : "?cursor=" + cursor_;
     const auto page = target_.call(request_for(invocation_, "GET", "/v1/items" + query));
-    if (!page) return complain(invocation_, page.error());
-    if (page->status != 200) return complain(invocation_, *page);
+    if (!page) return print_error(invocation_, page.error());
+    if (page->status != 200) return print_error(invocation_, *page);
     if (const int exit = take(*page, on_item); exit != kDone) return exit;
   } while (!cursor_.empty() && std::cout);
   return kDone;
@@ -44,11 +44,11 @@ int Walk::take(const api::Response& page, const OnItem& on_item) {
   simdjson::dom::array items;
   const auto time = body ? api::parse_time(member(*body, "time")) : std::nullopt;
   if (!time || body->at_key("items").get(items) != simdjson::SUCCESS) {
-    return complain(invocation_, {ErrorCode::corrupt, "the answer is no page of items"});
+    return print_error(invocation_, {ErrorCode::corrupt, "the answer is no page of items"});
   }
   if (!started_) {
     began_ = *time;
-    alone_ = target_.is_alone();
+    alone_ = target_.holds_store();
     started_ = true;
   }
   ended_ = *time;

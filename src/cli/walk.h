@@ -6,10 +6,10 @@
 #include <map>
 #include <string>
 
-#include "api/json.h"
 #include "cli/invocation.h"
 #include "cli/progress.h"
 #include "cli/target.h"
+#include "wire/json.h"
 
 namespace once::cli {
 
@@ -26,7 +26,7 @@ class Walk {
   int run(const OnItem& on_item);
 
   Time began() const { return began_; }  // By the store's clock.
-  bool alone() const { return alone_; }  // Nobody else could write meanwhile.
+  bool alone() const { return alone_; }  // No other process could write meanwhile.
 
   // Whether another walk, begun after this one, met the same.
   bool agrees_with(const Walk& later) const;

@@ -11,7 +11,7 @@
 #include "cli/journal_option.h"
 #include "cli/target.h"
 
-namespace once::cli {
+namespace once::cli::work_command {
 namespace {
 
 std::unexpected<Error> wrong(std::string message) {
@@ -81,7 +81,7 @@ int run(const Invocation& invocation) {
   const Result<void> served = work::serve(*options, [](const std::string& line) {
     std::cout << line << '\n' << std::flush;
   });
-  return served ? kDone : complain(invocation, served.error());
+  return served ? kDone : print_error(invocation, served.error());
 }
 
 constexpr std::array kOptions = {
@@ -97,7 +97,7 @@ constexpr std::array kVerbs = {Verb{.least = 1,
 
 }  // namespace
 
-const Command kWork = {
+const Command kCommand = {
     .name = "work",
     .summary = "Handles the messages of a queue, each behind a claim, by a command or over HTTP",
     .help = R"(Usage: once work QUEUE [--concurrency 8] [--max-attempts 5] [--lease 30s] [--ttl 24h]
@@ -146,4 +146,4 @@ Example:
     .verbs = kVerbs,
 };
 
-}  // namespace once::cli
+}  // namespace once::cli::work_command

@@ -1,4 +1,4 @@
-// Server-sent events, as the HTML standard has them, from their lines.
+// Parses server-sent events (HTML standard) line by line.
 #pragma once
 
 #include <optional>
@@ -8,14 +8,14 @@
 namespace once::client {
 
 struct ServerEvent {
-  std::string id;  // Of this event, or of the last one that had any.
+  std::string id;  // Of this event, or of the last event that had one.
   std::string data;
 };
 
 class EventStream {
  public:
-  // The event that this line completes. Comments, and fields that we have no use for, are passed
-  // over.
+  // The event that this line completes. Comments and fields other than `id` and `data` are
+  // ignored.
   std::optional<ServerEvent> take(std::string_view line);
 
  private:

@@ -1,22 +1,23 @@
 #include "client/http_client.h"
 
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
-#include <boost/asio/ssl/stream.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
 #include <cerrno>
+#include <charconv>
 #include <exception>
 #include <optional>
 #include <utility>
+
+#include "net/channel.h"
+#include "net/tls.h"
 
 namespace once::client {
 namespace {
@@ -25,7 +26,6 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 using boost::system::error_code;
-using Message = http::request<http::string_body>;
 using Parser = http::response_parser<http::string_body>;
 using PieceParser = http::response_parser<http::buffer_body>;
 
@@ -49,26 +49,29 @@ bool is_sound(const api::Request& request, std::string_view token) {
          std::ranges::none_of(request.headers.fields(), ends_field);
 }
 
-Message message_of(const api::Request& request, const Url& url, const std::string& token) {
-  Message message;
-  message.method_string(request.method);
-  message.target(request.target);
-  message.set(http::field::host, url.authority);
-  if (!token.empty()) message.set(http::field::authorization, "Bearer " + token);
-  for (const auto& [name, value] : request.headers.fields()) message.insert(name, value);
+// The bytes of a request. Throws what Beast throws: a header may be longer than it can hold.
+std::string bytes_of(const api::Request& request, const Url& url, const std::string& token) {
+  http::request<http::empty_body> head;
+  head.method_string(request.method);
+  head.target(request.target);
+  head.set(http::field::host, url.authority);
+  if (!token.empty()) head.set(http::field::authorization, "Bearer " + token);
+  for (const auto& [name, value] : request.headers.fields()) head.insert(name, value);
   // Not by Beast, which takes a body of TRACE for a reason to throw.
   const bool expects_body =
       request.method == "POST" || request.method == "PUT" || request.method == "OPTIONS";
-  if (expects_body || !request.body.empty()) message.content_length(request.body.size());
-  message.body() = request.body;
-  return message;
+  if (expects_body || !request.body.empty()) head.content_length(request.body.size());
+  std::string bytes = request.method + " " + request.target + " HTTP/1.1\r\n";
+  for (const auto& field : head) {
+    bytes.append(field.name_string()).append(": ").append(field.value()).append("\r\n");
+  }
+  return bytes.append("\r\n").append(request.body);
 }
 
-// Nothing if Beast does not take it: a header may be longer than it can hold.
-std::optional<Message> try_message_of(const api::Request& request, const Url& url,
-                                      const std::string& token) {
+std::optional<std::string> try_bytes_of(const api::Request& request, const Url& url,
+                                        const std::string& token) {
   try {
-    return message_of(request, url, token);
+    return bytes_of(request, url, token);
   } catch (const std::exception&) {
     return std::nullopt;
   }
@@ -80,8 +83,9 @@ ErrorCode lost(const api::Request& request) {
   return only_reads ? ErrorCode::unavailable : ErrorCode::unknown;
 }
 
+constexpr const char* kTooLate = "no answer in time";
+
 std::string in_words(const error_code& error) {
-  if (error == beast::error::timeout) return "no answer in time";
   if (error == http::error::end_of_stream || error == http::error::partial_message) {
     return "the connection was closed before the answer was complete";
   }
@@ -113,17 +117,42 @@ api::Response response_of(Parser& parser, Kept kept = Kept::all_but_framing) {
   return response;
 }
 
-// The system's authorities, or those of SSL_CERT_FILE and SSL_CERT_DIR. Read once: it is slow.
-asio::ssl::context& authorities() {
-  static asio::ssl::context context = [] {
-    asio::ssl::context made(asio::ssl::context::tls_client);
-    SSL_CTX_set_min_proto_version(made.native_handle(), TLS1_2_VERSION);
-    made.set_default_verify_paths();
-    made.set_verify_mode(asio::ssl::verify_peer);
-    return made;
-  }();
-  return context;
+// Read once: it is slow.
+Result<net::TlsContext*> authorities() {
+  static const Result<std::unique_ptr<net::TlsContext>> context = net::make_tls_context("");
+  if (!context) return std::unexpected(context.error());
+  return context->get();
 }
+
+// Becomes readable when a stop is requested.
+class StopSignal {
+ public:
+  explicit StopSignal(std::stop_token stopped)
+      : event_(stopped.stop_possible() ? ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1),
+        callback_(std::move(stopped), Raise{event_.descriptor}) {}
+
+  int descriptor() const { return event_.descriptor; }
+
+ private:
+  struct Event {
+    explicit Event(int opened) : descriptor(opened) {}
+    ~Event() {
+      if (descriptor >= 0) ::close(descriptor);
+    }
+    Event(const Event&) = delete;
+    Event& operator=(const Event&) = delete;
+
+    const int descriptor;
+  };
+  struct Raise {
+    int descriptor;
+    void operator()() const { (void)::eventfd_write(descriptor, 1); }
+  };
+
+  // In this order: the event is closed when no callback can write to it any more.
+  const Event event_;
+  const std::stop_callback<Raise> callback_;
+};
 
 // Takes the whole lines off the front of `text`. False once `on_line` wants no more.
 bool hand_over(std::string& text, const HttpClient::OnLine& on_line) {
@@ -141,109 +170,119 @@ bool hand_over(std::string& text, const HttpClient::OnLine& on_line) {
 
 }  // namespace
 
-// Performs one step at a time, each to its end or until its time is over; whatever failed, the
-// connection is then of no more use.
+// One connection. After any failure it is of no more use.
 class HttpClient::Connection {
  public:
-  explicit Connection(std::stop_token stopped) : stopped_(std::move(stopped)) {}
+  explicit Connection(std::stop_token stopped) : stop_(std::move(stopped)) {}
 
-  error_code open(const Url& url, Deadline until) {
-    asio::ip::tcp::resolver resolver(context_);
-    asio::ip::tcp::resolver::results_type places;
-    error_code ended;
-    resolver.async_resolve(url.host, url.port, [&](error_code error, auto found) {
-      ended = error;
-      places = std::move(found);
-    });
-    const std::stop_callback stopping(stopped_, [this] { context_.stop(); });
-    context_.run_until(until);
-    if (stopped_.stop_requested()) return asio::error::operation_aborted;
-    if (!context_.stopped()) {
-      resolver.cancel();
-      context_.run();
-      return beast::error::timeout;
+  Result<void> open(const Url& url, Deadline deadline) {
+    const net::Until until(deadline, stop_.descriptor());
+    net::Endpoint endpoint{url.host, 0};
+    std::from_chars(url.port.data(), url.port.data() + url.port.size(), endpoint.port);
+    Result<net::Socket> socket = net::connect_to(endpoint, until);
+    if (!socket) return std::unexpected(std::move(socket.error()));
+    if (!url.tls) {
+      channel_ = net::plain_channel(std::move(*socket));
+      return {};
     }
-    if (ended) return ended;
-    ended =
-        perform_plain(until, [&](auto done) { stream_.async_connect(places, std::move(done)); });
-    return ended || !url.tls ? ended : shake_hands(url.host, until);
+    const Result<net::TlsContext*> trusted = authorities();
+    if (!trusted) return std::unexpected(trusted.error());
+    auto channel = (*trusted)->wrap(std::move(*socket), url.host, until);
+    if (!channel) return std::unexpected(std::move(channel.error()));
+    channel_ = std::move(*channel);
+    return {};
   }
 
-  // How many bytes were sent when it ended.
-  error_code write(Message& message, Deadline until, std::size_t& sent) {
-    return perform(until, [&](auto& stream, auto done) {
-      http::async_write(stream, message,
-                        [&sent, done = std::move(done)](error_code error, std::size_t bytes) {
-                          sent = bytes;
-                          done(error);
-                        });
-    });
+  enum class Sent : std::uint8_t { all, broken, too_late };
+
+  // `sent` tells how many bytes went when it ended.
+  Sent write(std::string_view bytes, Deadline deadline, std::size_t& sent) {
+    for (sent = 0; sent < bytes.size();) {
+      const auto some = channel_->send(bytes.substr(sent));
+      if (!some) return Sent::broken;
+      sent += *some;
+      if (*some == 0 && !wait_for(POLLOUT, deadline)) return Sent::too_late;
+    }
+    return Sent::all;
   }
 
-  error_code read(Parser& parser, Deadline until) {
-    return perform(until, [&](auto& stream, auto done) {
-      http::async_read(stream, buffer_, parser, std::move(done));
-    });
+  // Each reads until the parser has what its name says. Nothing: it has; else what went wrong.
+  using Trouble = std::optional<std::string>;
+
+  template <class AnyParser>
+  Trouble read(AnyParser& parser, Deadline deadline) {
+    parser.eager(true);
+    return read_until(parser, deadline, [&] { return parser.is_done(); });
   }
   template <class AnyParser>
-  error_code read_some(AnyParser& parser, Deadline until) {
-    return perform(until, [&](auto& stream, auto done) {
-      http::async_read_some(stream, buffer_, parser, std::move(done));
-    });
+  Trouble read_header(AnyParser& parser, Deadline deadline) {
+    parser.eager(false);
+    return read_until(parser, deadline, [&] { return parser.is_header_done(); });
   }
   template <class AnyParser>
-  error_code read_header(AnyParser& parser, Deadline until) {
-    return perform(until, [&](auto& stream, auto done) {
-      http::async_read_header(stream, buffer_, parser, std::move(done));
-    });
+  Trouble read_some(AnyParser& parser, Deadline deadline) {
+    if (parser.is_done()) return std::nullopt;
+    for (;;) {
+      if (!unread_.empty()) {
+        error_code error;
+        unread_.erase(0, parser.put(boost::asio::buffer(unread_), error));
+        if (!error || error == http::error::need_buffer) return std::nullopt;
+        if (error != http::error::need_more) return in_words(error);
+      }
+      const Filled filled = fill(deadline);
+      if (filled == Filled::too_late) return kTooLate;
+      if (filled == Filled::ended) return end(parser);
+    }
   }
 
   // Not if anything came since the last answer: the server's farewell, or the end of the stream.
   bool is_idle() {
     char byte = 0;
-    const auto got = ::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return buffer_.size() == 0 && got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    const auto got = ::recv(channel_->descriptor(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return unread_.empty() && got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
   }
 
  private:
-  // With the host that was meant, and no other.
-  error_code shake_hands(const std::string& host, Deadline until) {
-    tls_.emplace(stream_, authorities());
-    error_code is_name;
-    (void)asio::ip::make_address(host, is_name);
-    if (is_name) SSL_set_tlsext_host_name(tls_->native_handle(), host.c_str());
-    tls_->set_verify_callback(asio::ssl::host_name_verification(host));
-    return perform_plain(until, [&](auto done) {
-      tls_->async_handshake(asio::ssl::stream_base::client, std::move(done));
-    });
+  enum class Filled : std::uint8_t { some, ended, too_late };
+
+  template <class AnyParser, class IsEnough>
+  Trouble read_until(AnyParser& parser, Deadline deadline, IsEnough is_enough) {
+    while (!is_enough()) {
+      if (Trouble trouble = read_some(parser, deadline)) return trouble;
+    }
+    return std::nullopt;
   }
 
-  template <class Start>
-  error_code perform(Deadline until, Start start) {
-    return perform_plain(until, [&](auto done) {
-      if (tls_) return start(*tls_, std::move(done));
-      start(stream_, std::move(done));
-    });
+  // An answer without a length ends with the connection, if that was closed and not cut off.
+  template <class AnyParser>
+  Trouble end(AnyParser& parser) const {
+    error_code error = http::error::end_of_stream;
+    if (parser.got_some() && channel_->was_closed()) parser.put_eof(error = {});
+    if (error) return in_words(error);
+    return std::nullopt;
   }
 
-  template <class Start>
-  error_code perform_plain(Deadline until, Start start) {
-    error_code ended;
-    stream_.expires_at(until);
-    start([&ended](error_code error, const auto&...) { ended = error; });
-    context_.restart();
-    // The context is this thread's; whoever stops it only leaves word.
-    const std::stop_callback stopping(
-        stopped_, [this] { asio::post(context_, [this] { stream_.cancel(); }); });
-    context_.run();
-    return ended;
+  Filled fill(Deadline deadline) {
+    std::array<char, kPiece> room;
+    for (;;) {
+      const auto came = channel_->receive(room);
+      if (!came) return Filled::ended;
+      if (*came > 0) {
+        unread_.append(room.data(), *came);
+        return Filled::some;
+      }
+      const auto events = static_cast<short>(POLLIN | channel_->wants());
+      if (!wait_for(events, deadline)) return Filled::too_late;
+    }
   }
 
-  const std::stop_token stopped_;
-  asio::io_context context_{1};
-  beast::tcp_stream stream_{context_};
-  std::optional<asio::ssl::stream<beast::tcp_stream&>> tls_;  // Over it.
-  beast::flat_buffer buffer_;
+  bool wait_for(short events, Deadline deadline) const {
+    return net::wait_for(channel_->descriptor(), events, {deadline, stop_.descriptor()});
+  }
+
+  const StopSignal stop_;
+  std::unique_ptr<net::Channel> channel_;
+  std::string unread_;
 };
 
 HttpClient::HttpClient(std::string_view url, std::string token)
@@ -264,8 +303,8 @@ Result<void> HttpClient::connect(Deadline until) {
   connection_ =
       std::make_unique<Connection>(forwarding_ ? forwarding_->stopped : std::stop_token());
   const Deadline soon = std::chrono::steady_clock::now() + kConnectWithin;
-  const error_code error = connection_->open(*url_, std::min(until, soon));
-  if (error) return broken(ErrorCode::unavailable, "cannot connect: " + in_words(error));
+  const Result<void> opened = connection_->open(*url_, std::min(until, soon));
+  if (!opened) return broken(ErrorCode::unavailable, opened.error().message);
   return {};
 }
 
@@ -275,21 +314,21 @@ Result<void> HttpClient::send(const api::Request& request, Deadline until) {
     return failure(ErrorCode::invalid,
                    "control characters in a method, a header, a path or a token");
   }
-  std::optional<Message> message = try_message_of(request, *url_, token_);
-  if (!message) return failure(ErrorCode::invalid, "a header is too long to be sent");
+  const std::optional<std::string> bytes = try_bytes_of(request, *url_, token_);
+  if (!bytes) return failure(ErrorCode::invalid, "a header is too long to be sent");
   bool reused = connection_ != nullptr && connection_->is_idle();
   for (;; reused = false) {
     if (!reused) {
       if (Result<void> ok = connect(until); !ok) return ok;
     }
     std::size_t sent = 0;
-    const error_code error = connection_->write(*message, until, sent);
-    if (error == beast::error::timeout) {
+    const Connection::Sent ended = connection_->write(*bytes, until, sent);
+    if (ended == Connection::Sent::too_late) {
       return broken(sent > 0 ? lost(request) : ErrorCode::unavailable, "cannot send in time");
     }
     // A server may answer and close before it has read all.
-    if (!error || sent > 0) return {};
-    if (!reused) return broken(ErrorCode::unavailable, in_words(error));
+    if (ended == Connection::Sent::all || sent > 0) return {};
+    if (!reused) return broken(ErrorCode::unavailable, "the connection broke");
   }
 }
 
@@ -299,8 +338,8 @@ Result<api::Response> HttpClient::receive(const api::Request& request, Deadline 
     parser.header_limit(kMaxHeaders);
     parser.body_limit(forwarding_ ? forwarding_->max_answer : kMaxAnswer);
     parser.skip(request.method == "HEAD");
-    if (const error_code error = connection_->read(parser, until)) {
-      return broken(lost(request), in_words(error));
+    if (const auto trouble = connection_->read(parser, until)) {
+      return broken(lost(request), *trouble);
     }
     if (parser.get().result_int() < 200) continue;  // Interim; the answer is still to come.
     if (!parser.keep_alive()) connection_.reset();
@@ -317,8 +356,8 @@ Result<api::Response> HttpClient::receive_carried(const api::Request& request,
     parser->header_limit(kMaxHeaders);
     parser->body_limit(boost::none);
     parser->skip(request.method == "HEAD");
-    const error_code error = connection_->read_header(*parser, until());
-    if (error) return broken(lost(request), in_words(error));
+    const auto trouble = connection_->read_header(*parser, until());
+    if (trouble) return broken(lost(request), *trouble);
   } while (parser->get().result_int() < 200);
   api::Response response = head_of(*parser, Kept::all);
   const bool is_held = carriage.pace == Carriage::Pace::whole ||
@@ -328,8 +367,8 @@ Result<api::Response> HttpClient::receive_carried(const api::Request& request,
   for (std::array<char, kPiece> some; !parser->is_done();) {
     parser->get().body().data = some.data();
     parser->get().body().size = some.size();
-    const error_code error = connection_->read_some(*parser, until());
-    if (error && error != http::error::need_buffer) return broken(lost(request), in_words(error));
+    const auto trouble = connection_->read_some(*parser, until());
+    if (trouble) return broken(lost(request), *trouble);
     response.body.append(some.data(), some.size() - parser->get().body().size);
     if (!begun && response.body.size() <= carriage.hold) continue;
     const std::string piece = std::exchange(response.body, {});
@@ -380,19 +419,19 @@ Result<api::Response> HttpClient::follow(const api::Request& request, const OnLi
   Parser parser;
   parser.header_limit(kMaxHeaders);
   parser.body_limit(boost::none);
-  error_code error = connection_->read_header(parser, until());
-  if (!error && parser.get().result() != http::status::ok) {
+  auto trouble = connection_->read_header(parser, until());
+  if (!trouble && parser.get().result() != http::status::ok) {
     parser.body_limit(kMaxAnswer);
-    error = connection_->read(parser, until());
+    trouble = connection_->read(parser, until());
   } else {
-    while (!error && !parser.is_done() && hand_over(parser.get().body(), on_line)) {
+    while (!trouble && !parser.is_done() && hand_over(parser.get().body(), on_line)) {
       if (parser.get().body().size() > kMaxAnswer)
         return broken(ErrorCode::corrupt, "endless line");
-      error = connection_->read_some(parser, until());
+      trouble = connection_->read_some(parser, until());
     }
-    if (!error && parser.is_done()) hand_over(parser.get().body(), on_line);
+    if (!trouble && parser.is_done()) hand_over(parser.get().body(), on_line);
   }
-  if (error) return broken(ErrorCode::unavailable, in_words(error));
+  if (trouble) return broken(ErrorCode::unavailable, *trouble);
   connection_.reset();
   return response_of(parser);
 }

@@ -14,30 +14,30 @@
 #include <string>
 #include <string_view>
 
-#include "api/message.h"
 #include "client/url.h"
 #include "once/error.h"
 #include "once/time.h"
+#include "wire/message.h"
 
 namespace once::client {
 
-// What a proxy wants of a client.
+// For a proxy.
 struct Forwarding {
   std::size_t max_answer;   // Bytes of a body; beyond them an answer counts as lost.
   std::stop_token stopped;  // Once it is, a call under way fails at once.
 };
 
-// What becomes of an answer that is too long to be held.
+// How to receive an answer that may be too long to hold.
 struct Carriage {
   enum class Pace : std::uint8_t {
-    whole,  // The time-out is for all of it,
-    steps,  // or for each step: as long as something comes, it goes on.
+    whole,  // `timeout` bounds the whole answer,
+    steps,  // or each step: the answer goes on as long as bytes arrive.
   };
   Pace pace = Pace::whole;
   Duration timeout{};
-  std::size_t hold = 0;  // Bytes of a body. With `steps`, one of unknown length is not held at all.
+  std::size_t hold = 0;  // Bytes of a body. With `steps`, a body of unknown length is not held.
 
-  // Called once with the head of a longer one, and then with each piece as it comes. Once `piece`
+  // For a longer body: called once with the head, then with each piece as it arrives. Once `piece`
   // returns false, the call ends as if the answer were lost.
   std::function<void(api::Response head)> begin;
   std::function<bool(std::string_view piece)> piece;
@@ -46,10 +46,10 @@ struct Carriage {
 class HttpClient {
  public:
   // `url` is http://host, https://host, or either with a port; with any other, every call is
-  // `invalid`. A token that is not empty goes along as a bearer's.
+  // `invalid`. A token that is not empty is sent as a bearer token.
   explicit HttpClient(std::string_view url, std::string token = "");
 
-  // Answers have all their headers, those about framing and dates too.
+  // Answers keep all their headers, also those about framing and dates.
   HttpClient(std::string_view url, const Forwarding& forwarding);
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
@@ -58,14 +58,14 @@ class HttpClient {
   // The answer, whatever its status. `timeout` is for all of it, connecting included.
   Result<api::Response> call(const api::Request& request, Duration timeout);
 
-  // As call(), but for answers that are longer than can be held. Of them, the head comes back.
+  // As call(), for answers that may be longer than can be held. Of those, the head is returned.
   Result<api::Response> carry(const api::Request& request, const Carriage& carriage);
 
   // Opens the connection for the call that follows, unless one is open and idle. `unavailable` if
   // it cannot be opened.
   Result<void> prepare(Duration timeout);
 
-  // Hands over a body as it comes, line by line and without the ends of lines, until it ends or
+  // Hands over a body as it arrives, line by line and without line ends, until it ends or
   // `on_line` returns false. An answer other than 200 is returned whole instead. `unavailable` when
   // nothing came for `silence`.
   using OnLine = std::function<bool(std::string_view line)>;
@@ -83,7 +83,7 @@ class HttpClient {
   Result<api::Response> receive_carried(const api::Request& request, const Carriage& carriage,
                                         const std::function<Deadline()>& until);
 
-  // With the connection given up.
+  // Closes the connection.
   std::unexpected<Error> broken(ErrorCode code, const std::string& why);
 
   const std::optional<Url> url_;

@@ -1,6 +1,6 @@
 #include "client/url.h"
 
-#include "api/text.h"
+#include "wire/text.h"
 
 namespace once::client {
 namespace {
@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kPlain = "http://";
 constexpr std::string_view kTls = "https://";
 
-// Where the host ends: an address of IPv6 has brackets, and colons of its own.
+// Where the host ends: an IPv6 address has brackets, and colons inside.
 std::size_t end_of_host(std::string_view text) {
   const std::size_t bracket = text.starts_with('[') ? text.find(']') : 0;
   return bracket == std::string_view::npos ? text.size() : text.find(':', bracket);

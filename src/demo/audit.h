@@ -1,5 +1,5 @@
-// What is wrong with the books after all was delivered and acknowledged. It looks only at what
-// stands in the store.
+// The errors in the books after all was delivered and acknowledged, judged by the contents of the
+// store alone.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace once::demo {
 
 // The log of orders and the sum of their cents, as they were read back.
 struct Books {
-  std::vector<std::optional<std::uint32_t>> lines;  // The order at each index; nothing: no line.
+  std::vector<std::optional<std::uint32_t>> lines;  // The order at each index, if any.
   std::int64_t cents = 0;
 };
 
@@ -20,8 +20,8 @@ struct Audit {
   std::uint64_t applied = 0;   // Orders with a line or more.
   std::uint64_t lost = 0;      // Orders without a line.
   std::uint64_t repeated = 0;  // Lines of an order beyond its first.
-  std::uint64_t gaps = 0;      // Indexes without a line, and with one after them.
-  std::int64_t off_by = 0;     // Cents that the sum has too many, or too few.
+  std::uint64_t gaps = 0;      // Indexes without a line before the last line.
+  std::int64_t off_by = 0;     // Cents by which the sum is too high or, if negative, too low.
 
   bool flawless() const { return lost == 0 && repeated == 0 && gaps == 0 && off_by == 0; }
 };

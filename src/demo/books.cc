@@ -1,14 +1,18 @@
 #include "demo/books.h"
 
-#include "api/json.h"
-#include "api/text.h"
+#include <limits>
+
 #include "client/http_client.h"
 #include "demo/names.h"
+#include "wire/log.h"
+#include "wire/tallies.h"
+#include "wire/text.h"
 
 namespace once::demo {
 namespace {
 
 constexpr Duration kPatience = std::chrono::seconds(30);
+constexpr wire::DataForm kForm = wire::DataForm::json;
 
 class Reader {
  public:
@@ -18,17 +22,23 @@ class Reader {
   Result<Books> read_guarded();
 
  private:
-  // Its body; nothing if there is none.
-  Result<std::optional<std::string>> get(std::string target) {
-    const api::Request request{"GET", std::move(target), {}, ""};
-    Result<api::Response> answer = store_.call(request, kPatience);
-    if (!answer) return std::unexpected(std::move(answer.error()));
-    if (answer->status == 404) return std::nullopt;
-    if (answer->status == 200) return std::move(answer->body);
+  // A 200 or a 404.
+  Result<wire::Response> get(std::string target) {
+    const wire::Request request{"GET", std::move(target), {}, ""};
+    Result<wire::Response> answer = store_.call(request, kPatience);
+    if (!answer || answer->status == 200 || answer->status == 404) return answer;
     return failure(ErrorCode::unavailable, "the store answered " + std::to_string(answer->status));
   }
 
-  // The next line of the log stands at `index`, from 0, and says `order`.
+  // The number in a plain value; `otherwise` if there is no such value.
+  Result<std::int64_t> number(std::string target, std::int64_t otherwise) {
+    const Result<wire::Response> answer = get(std::move(target));
+    if (!answer) return std::unexpected(answer.error());
+    if (answer->status == 404) return otherwise;
+    return wire::parse_integer(answer->body).value_or(-1);
+  }
+
+  // Adds the line at `index`, from 0, which says `order`.
   Result<void> add(Books& books, std::uint64_t index, std::int64_t order) const {
     if (order < 0 || order >= orders_ || index < books.lines.size()) {
       return failure(ErrorCode::corrupt, "a line of the log is not what was written");
@@ -38,7 +48,7 @@ class Reader {
     return {};
   }
 
-  Result<void> add_page(Books& books, const std::string& page, std::int64_t& next) const;
+  Result<void> add_page(Books& books, const LogPage& page) const;
 
   client::HttpClient store_;
   const std::uint32_t orders_;
@@ -46,33 +56,25 @@ class Reader {
 
 Result<Books> Reader::read_plain(std::uint64_t most_lines) {
   Books books;
+  constexpr std::int64_t kAbsent = std::numeric_limits<std::int64_t>::min();
   for (std::uint64_t i = 0; i < most_lines; ++i) {
-    const auto line = get(plain::line_name(static_cast<std::int64_t>(i)));
+    const auto line = number(plain::line_name(static_cast<std::int64_t>(i)), kAbsent);
     if (!line) return std::unexpected(line.error());
-    if (!*line) continue;
-    Result<void> ok = add(books, i, api::parse_integer(**line).value_or(-1));
+    if (*line == kAbsent) continue;
+    Result<void> ok = add(books, i, *line);
     if (!ok) return std::unexpected(std::move(ok.error()));
   }
-  const auto total = get(plain::kTotal);
+  const auto total = number(plain::kTotal, 0);
   if (!total) return std::unexpected(total.error());
-  books.cents = api::parse_integer(total->value_or("0")).value_or(0);
+  books.cents = *total;
   return books;
 }
 
-Result<void> Reader::add_page(Books& books, const std::string& page, std::int64_t& next) const {
-  const Result<api::Json> body = api::parse_json(page);
-  if (!body) return std::unexpected(body.error());
-  simdjson::dom::array events;
-  const bool sane = body->at_key("events").get(events) == simdjson::SUCCESS &&
-                    body->at_key("next").get(next) == simdjson::SUCCESS;
-  if (!sane) return failure(ErrorCode::corrupt, "a page of the log cannot be read");
-  for (const api::Json event : events) {
-    std::int64_t index = 0;
-    std::int64_t order = -1;
-    const bool whole = event.at_key("index").get(index) == simdjson::SUCCESS &&
-                       event.at_key("data").get(order) == simdjson::SUCCESS && index >= 1;
-    if (!whole) return failure(ErrorCode::corrupt, "a line of the log cannot be read");
-    Result<void> ok = add(books, static_cast<std::uint64_t>(index - 1), order);
+Result<void> Reader::add_page(Books& books, const LogPage& page) const {
+  for (const LogEntry& event : page.events) {
+    const std::int64_t order = wire::parse_integer(event.data).value_or(-1);
+    if (event.index < 1) return failure(ErrorCode::corrupt, "a line of the log cannot be read");
+    Result<void> ok = add(books, static_cast<std::uint64_t>(event.index - 1), order);
     if (!ok) return ok;
   }
   return {};
@@ -83,20 +85,23 @@ Result<Books> Reader::read_guarded() {
   std::int64_t next = 1;
   for (std::int64_t from = 0; from != next;) {
     from = next;
-    std::string target = "/v1/logs/";
-    target.append(guarded::kStream).append("?limit=1000&from=").append(std::to_string(from));
-    const auto page = get(std::move(target));
-    if (!page) return std::unexpected(page.error());
-    Result<void> ok = add_page(books, page->value_or(""), next);
+    const Result<wire::Response> answer =
+        get(wire::target_of(guarded::kStream, LogRead{.from = from, .limit = 1'000}));
+    if (!answer) return std::unexpected(answer.error());
+    const Result<LogPage> page = wire::decode_log_page(*answer, kForm);
+    if (!page) return failure(ErrorCode::corrupt, "a page of the log cannot be read");
+    next = page->next;
+    Result<void> ok = add_page(books, *page);
     if (!ok) return std::unexpected(std::move(ok.error()));
   }
-  const auto total = get(std::string("/v1/tallies/") + guarded::kTally);
-  if (!total) return std::unexpected(total.error());
+  const Result<wire::Response> answer = get(wire::path_to("tallies", guarded::kTally));
+  if (!answer) return std::unexpected(answer.error());
+  const auto total = wire::decode_tally_reading(*answer, kForm);
+  if (!total) return failure(ErrorCode::corrupt, "the total cannot be read");
   if (!*total) return books;
-  const Result<api::Json> body = api::parse_json(**total);
-  if (!body || body->at_key("value").get(books.cents) != simdjson::SUCCESS) {
-    return failure(ErrorCode::corrupt, "the total cannot be read");
-  }
+  const auto* const cents = std::get_if<std::int64_t>(&(*total)->value);
+  if (cents == nullptr) return failure(ErrorCode::corrupt, "the total is not a number");
+  books.cents = *cents;
   return books;
 }
 

@@ -9,7 +9,7 @@
 
 namespace once::demo {
 
-// `most_lines`: no more were ever written. `corrupt`: a line that nobody wrote.
+// `most_lines`: the most that were ever written. `corrupt`: a line that no worker wrote.
 Result<Books> read_books(Way way, const std::string& url, std::uint32_t orders,
                          std::uint64_t most_lines);
 

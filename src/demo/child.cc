@@ -17,7 +17,7 @@
 namespace once::demo {
 namespace {
 
-// Of the sockets to its siblings, too: one that is held elsewhere never ends.
+// The sockets to its siblings, too: a socket that another process holds is never closed.
 void close_all_but(int socket) {
   const auto own = static_cast<unsigned>(socket);
   if (own > 3) (void)::close_range(3, own - 1, 0);

@@ -1,5 +1,5 @@
-// A process of our own, and a socket of whole messages to it. It ends when its owner does, whatever
-// ends that.
+// A process of our own, and a socket of whole messages to it. It ends with its owner, even
+// if that is killed.
 #pragma once
 
 #include <sys/types.h>
@@ -25,9 +25,9 @@ class Child {
 
   int socket() const { return socket_; }
   bool send(std::string_view message) const;
-  std::optional<std::string> receive() const;  // Nothing if it has ended.
+  std::optional<std::string> receive() const;  // Nothing once it has ended.
 
-  // As receive(), and nothing if none came in time.
+  // As receive(), but nothing also if no message came in time.
   std::optional<std::string> receive_within(Duration patience) const;
 
   // Once it has ended, or is about to: whether SIGKILL ended it.
@@ -45,6 +45,6 @@ inline constexpr std::size_t kMaxMessage = 1'024;
 
 // For both ends. Longer ones are cut.
 bool send_message(int socket, std::string_view message);
-std::optional<std::string> receive_message(int socket);  // Nothing at the other's end.
+std::optional<std::string> receive_message(int socket);  // Nothing once the other end is closed.
 
 }  // namespace once::demo

@@ -1,6 +1,6 @@
 // The same deliveries for two sets of workers, of which some are killed: one set reads first and
-// writes later, the other claims and commits. Everything happens in processes of its own, below a
-// temporary directory, and nothing is left of it.
+// writes later, the other claims and commits. Everything happens in child processes and in a
+// temporary directory, which is removed.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,7 @@ struct Interrupted {
 };
 
 // `progress` is called about ten times a second. This process must have no threads. INT, TERM and
-// HUP end it early, and then all is cleaned up as well.
+// HUP end it early, and everything is cleaned up then, too.
 using Progress = std::function<void(const Tally& naive, const Tally& once)>;
 Result<std::variant<DemoReport, Interrupted>> run_demo(const DemoOptions& options,
                                                        const Progress& progress);

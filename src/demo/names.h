@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "once/time.h"
+
 namespace once::demo {
 
 namespace plain {
@@ -16,7 +18,7 @@ inline std::string line_name(std::int64_t index) { return "/line/" + std::to_str
 namespace guarded {
 inline constexpr const char* kStream = "orders";
 inline constexpr const char* kTally = "cents";
-inline constexpr const char* kLease = "800ms";  // Ends before what was killed is delivered again.
+inline constexpr Duration kLease{800};  // Ends before what was killed is delivered again.
 inline std::string claim_key(std::uint32_t order) { return "order-" + std::to_string(order); }
 }  // namespace guarded
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "api/problem.h"
+#include "wire/problem.h"
 
 namespace once::demo {
 namespace {
@@ -22,7 +22,7 @@ Plan<api::Response> written(Key key, std::string text) {
 
 }  // namespace
 
-server::Reply PlainTable::respond(api::Request request, Home&, Done later) {
+server::Reply PlainTable::respond(api::Request request, Executor&, ReplyCallback later) {
   Key key{{std::move(request.target), ""}};
   Plan<api::Response> plan = request.method == "PUT"
                                  ? written(std::move(key), std::move(request.body))

@@ -1,5 +1,5 @@
-// A table of names and texts with GET and PUT, and nothing else: what programs have that read first
-// and write later. On the same embedded store as the other side, and as durable.
+// A table of names and texts with only GET and PUT, for workers that read first and write later. It
+// is on the same embedded store as the other side, and as durable.
 #pragma once
 
 #include "once/batching_driver.h"
@@ -11,8 +11,8 @@ class PlainTable final : public server::Handler {
  public:
   explicit PlainTable(BatchingDriver& driver) : driver_(driver) {}  // Must outlive it.
 
-  // GET: 200 and the text, or 404. PUT: 200, whatever stood there.
-  server::Reply respond(api::Request request, Home& home, Done later) override;
+  // GET: 200 and the text, or 404. PUT: 200, whether or not the name existed.
+  server::Reply respond(api::Request request, Executor& executor, ReplyCallback later) override;
 
  private:
   BatchingDriver& driver_;

@@ -1,5 +1,5 @@
-// A queue that delivers at least once: what was handed out and not acknowledged in time is handed
-// out again.
+// A queue that delivers at least once: a number that is not acknowledged in time is handed out
+// again.
 #pragma once
 
 #include <chrono>
@@ -21,15 +21,15 @@ class Queue {
   // acknowledged.
   Queue(std::size_t count, Length visibility);
 
-  // What is due again, or the next that was never handed out.
+  // A number that is due again, or the next new one.
   std::optional<std::size_t> take(Moment now);
 
   void acknowledge(std::size_t number);
 
-  // Not done, and to be handed out again from `when` on, unless it was acknowledged meanwhile.
+  // Hands it out again from `when` on, unless it was acknowledged meanwhile.
   void put_back(std::size_t number, Moment when);
 
-  // When there will be something to take; nothing if all are acknowledged.
+  // When take() has the next number; nothing if all are acknowledged.
   std::optional<Moment> due() const;
 
   bool done() const { return acknowledged_ == count_; }
@@ -49,7 +49,7 @@ class Queue {
   const Length visibility_;
   std::size_t fresh_ = 0;  // The first that was never handed out.
 
-  // Of those that were, and are not acknowledged.
+  // The numbers that were handed out and are not acknowledged.
   Places places_;
   std::set<std::pair<Moment, std::size_t>> by_time_;
 

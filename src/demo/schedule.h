@@ -1,4 +1,4 @@
-// What the demo delivers, all of it from one number: the orders, which of them are delivered twice
+// What the demo delivers, all decided by one seed: the orders, which of them are delivered twice
 // and when, how long the work on each takes, and at which deliveries a worker is killed.
 #pragma once
 
@@ -12,8 +12,8 @@ namespace once::demo {
 
 // How far a worker gets with a delivery before it is killed.
 enum class Stage : std::uint8_t {
-  received,  // It has asked nobody anything.
-  worked,    // The work is done, and nothing is written.
+  received,  // Nothing is done yet.
+  worked,    // The work is done, but nothing is written.
   numbered,  // The naive one has taken an index, and has written no line there;
   listed,    // has written its line, and has not added to the total;
   added,     // has added, and has not marked the order as seen.

@@ -50,7 +50,7 @@ void Side::hand_out(Clock::time_point now) {
     if (!killed_at_[*worker.delivery]) task.killed = delivery.killed;
     killed_at_[*worker.delivery] = true;
     worker.doomed = task.killed.has_value();
-    (void)worker.process.send(to_message(task));  // One that is gone is heard of.
+    (void)worker.process.send(to_message(task));  // If it is gone, its socket says so.
   }
 }
 
@@ -82,7 +82,7 @@ Result<void> Side::hear(int socket, Clock::time_point now) {
   return take(*report, *delivery, now);
 }
 
-// What it had is in the queue, and comes back when its time is over.
+// Its delivery is still in the queue, and comes back when its time is over.
 Result<void> Side::replace(Worker& worker) {
   if (!worker.process.was_killed() || !worker.doomed) {
     return failure(ErrorCode::unavailable, "a worker ended that nobody killed");

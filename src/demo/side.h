@@ -21,7 +21,7 @@ struct Tally {
   std::uint64_t handed_out = 0;
   std::uint64_t killed = 0;
   std::uint64_t timed_out = 0;  // Delivered again because nobody acknowledged in time.
-  std::uint64_t applied = 0;    // As the workers say. The audit says what is so.
+  std::uint64_t applied = 0;    // As the workers report. The audit checks it.
   std::uint64_t skipped = 0;    // Known to be done already.
   std::uint64_t busy = 0;       // Put back, because another worker had the order or took it over.
   std::uint64_t taken_over = 0;
@@ -36,16 +36,16 @@ class Side {
   static Result<Side> start(Way way, const Schedule& schedule, std::uint32_t workers,
                             const std::filesystem::path& directory);
 
-  // Gives work to those who have none.
+  // Gives a delivery to each idle worker.
   void hand_out(Clock::time_point now);
 
-  // When to do so next at the latest; nothing if nothing is to come.
+  // The latest time to do so next; nothing if there is no more to deliver.
   std::optional<Clock::time_point> due() const;
 
   void watch(std::vector<pollfd>& watched) const;
 
-  // One of those that it watches has something to say. An error if the store fails again and again,
-  // or a process ends that should not.
+  // Reads from a socket that is ready. An error if the store keeps failing, or a process ended
+  // unexpectedly.
   Result<void> hear(int socket, Clock::time_point now);
 
   bool done() const { return queue_.done(); }
@@ -56,7 +56,7 @@ class Side {
   struct Worker {
     Child process;
     std::optional<std::size_t> delivery;  // What it has.
-    bool doomed = false;                  // It was given something that it is killed at.
+    bool doomed = false;                  // It was given a delivery at which it is killed.
   };
   Side(Way way, const Schedule& schedule, StoreProcess store);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration kStartsWithin = std::chrono::seconds(30);
 constexpr const char* kListen = "127.0.0.1:0";
-constexpr std::string_view kFailed = "!";  // Before a message that is no URL.
+constexpr std::string_view kFailed = "!";  // Before an error message instead of a URL.
 
 void tell_failure(int socket, const Error& error) {
   (void)send_message(socket, std::string(kFailed) + error.message);
@@ -34,7 +34,7 @@ void serve_table(const std::filesystem::path& directory, int socket) {
   const Result<std::unique_ptr<Store>> store = open_store(directory.string());
   if (!store) return tell_failure(socket, store.error());
   std::optional<server::Server> server;  // Outlives the driver, whose last answers come here.
-  BatchingDriver driver(**store, {.gathers = false});
+  BatchingDriver driver(**store, {.batch_window = false});
   PlainTable table(driver);
   server.emplace(server::Settings(), table);
   const Result<std::string> url = server->listen(kListen);

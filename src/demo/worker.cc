@@ -5,11 +5,13 @@
 
 #include <thread>
 
-#include "api/json.h"
-#include "api/text.h"
 #include "client/http_client.h"
 #include "demo/child.h"
 #include "demo/names.h"
+#include "wire/claims.h"
+#include "wire/effects.h"
+#include "wire/problem.h"
+#include "wire/text.h"
 
 namespace once::demo {
 namespace {
@@ -18,8 +20,7 @@ using Outcome = Report::Outcome;
 
 constexpr Duration kPatience = std::chrono::seconds(30);
 
-// An answer that nobody expected, or none.
-std::unexpected<Error> unexpected_answer(const api::Response& response) {
+std::unexpected<Error> unexpected_answer(const wire::Response& response) {
   std::string why = "the store answered ";
   why.append(std::to_string(response.status)).append(": ").append(response.body);
   return failure(ErrorCode::unavailable, std::move(why));
@@ -37,11 +38,11 @@ class Worker {
   }
 
  private:
-  // Stands for what an order is about: charging a card, sending a parcel.
+  // In place of real work: charging a card, sending a parcel.
   void do_the_work() const { std::this_thread::sleep_for(task_.order.work); }
 
-  Result<api::Response> call(std::string method, std::string target, std::string body = "") {
-    const api::Request request{std::move(method), std::move(target), {}, std::move(body)};
+  Result<wire::Response> call(std::string method, std::string target, std::string body = "") {
+    const wire::Request request{std::move(method), std::move(target), {}, std::move(body)};
     return store_.call(request, kPatience);
   }
 
@@ -51,7 +52,7 @@ class Worker {
   Result<void> take_index(std::int64_t& index);
   Result<void> add_to_total();
 
-  std::string commit_body(const std::string& key, const std::string& ticket) const;
+  effects::Request commit_of(const std::string& key, const Ticket& ticket) const;
 
   const std::string& owner_;
   const Task& task_;
@@ -59,7 +60,7 @@ class Worker {
 };
 
 Result<std::optional<std::string>> Worker::read(const std::string& name) {
-  Result<api::Response> answer = call("GET", name);
+  Result<wire::Response> answer = call("GET", name);
   if (!answer) return std::unexpected(std::move(answer.error()));
   if (answer->status == 404) return std::nullopt;
   if (answer->status != 200) return unexpected_answer(*answer);
@@ -67,7 +68,7 @@ Result<std::optional<std::string>> Worker::read(const std::string& name) {
 }
 
 Result<void> Worker::write(const std::string& name, std::string text) {
-  Result<api::Response> answer = call("PUT", name, std::move(text));
+  Result<wire::Response> answer = call("PUT", name, std::move(text));
   if (!answer) return std::unexpected(std::move(answer.error()));
   if (answer->status != 200) return unexpected_answer(*answer);
   return {};
@@ -76,7 +77,7 @@ Result<void> Worker::write(const std::string& name, std::string text) {
 Result<std::int64_t> Worker::read_number(const std::string& name) {
   const Result<std::optional<std::string>> text = read(name);
   if (!text) return std::unexpected(text.error());
-  return api::parse_integer(text->value_or("0")).value_or(0);
+  return wire::parse_integer(text->value_or("0")).value_or(0);
 }
 
 Result<void> Worker::take_index(std::int64_t& index) {
@@ -92,7 +93,7 @@ Result<void> Worker::add_to_total() {
   return write(plain::kTotal, std::to_string(*total + task_.order.cents));
 }
 
-// As such code is written everywhere. Alone and unharmed it is right.
+// As such code is often written. It is right as long as it runs alone and nothing fails.
 Result<Report> Worker::naive() {
   const std::string seen = plain::seen_name(task_.number);
   const auto known = read(seen);
@@ -115,45 +116,37 @@ Result<Report> Worker::naive() {
   return Report{Outcome::applied};
 }
 
-std::string Worker::commit_body(const std::string& key, const std::string& ticket) const {
-  api::JsonObject claim;
-  claim.text("key", key).text("ticket", ticket).raw("result", "\"shipped\"");
-  api::JsonObject event;
-  event.integer("data", task_.number);
-  api::JsonObject log;
-  log.text("stream", guarded::kStream).raw("events", "[" + event.finish() + "]");
-  api::JsonObject tally;
-  tally.text("key", guarded::kTally).text("kind", "sum").integer("add", task_.order.cents);
-  api::JsonObject body;
-  body.raw("claim", claim.finish());
-  body.raw("logs", "[" + log.finish() + "]").raw("tallies", "[" + tally.finish() + "]");
-  return body.finish();
+effects::Request Worker::commit_of(const std::string& key, const Ticket& ticket) const {
+  effects::Request request{.claim = effects::ClaimPart{key, ticket}};
+  request.effects.result("\"shipped\"")
+      .append(guarded::kStream, std::to_string(task_.number))
+      .add(guarded::kTally, task_.order.cents);
+  return request;
 }
 
 Result<Report> Worker::once() {
+  constexpr wire::DataForm kForm = wire::DataForm::json;
   const std::string key = guarded::claim_key(task_.number);
-  api::JsonObject wanted;
-  wanted.text("owner", owner_).text("lease", guarded::kLease);
-  const Result<api::Response> taken = call("POST", "/v1/claims/" + key, wanted.finish());
+  const wire::TakeRequest wanted{ClaimRequest{.owner = owner_, .lease = guarded::kLease}};
+  const Result<wire::Response> taken =
+      call("POST", wire::path_to("claims", key), wire::encode(wanted, kForm));
   if (!taken) return std::unexpected(taken.error());
-  if (taken->status == 200) return Report{Outcome::duplicate};
-  if (taken->status == 409) return Report{Outcome::busy};
-  if (taken->status != 201) return unexpected_answer(*taken);
-  const Result<api::Json> claim = api::parse_json(taken->body);
-  std::string_view ticket;
-  std::int64_t attempt = 0;
-  if (!claim || claim->at_key("ticket").get(ticket) != simdjson::SUCCESS ||
-      claim->at_key("attempt").get(attempt) != simdjson::SUCCESS) {
-    return unexpected_answer(*taken);
-  }
-  const std::string body = commit_body(key, std::string(ticket));
+  const Result<ClaimOutcome> outcome = wire::decode_claim_outcome(*taken, kForm);
+  if (!outcome) return unexpected_answer(*taken);
+  if (std::holds_alternative<Done>(*outcome)) return Report{Outcome::duplicate};
+  if (std::holds_alternative<Busy>(*outcome)) return Report{Outcome::busy};
+  const auto* const claimed = std::get_if<Claimed>(&*outcome);
+  if (claimed == nullptr) return unexpected_answer(*taken);
+  const effects::Request commit = commit_of(key, claimed->ticket);
+  Result<std::string> body = wire::encode(commit, kForm);
+  if (!body) return std::unexpected(std::move(body.error()));
   do_the_work();
   dies_after(Stage::numbered);
-  const Result<api::Response> made = call("POST", "/v1/commit", body);
+  const Result<wire::Response> made = call("POST", "/v1/commit", std::move(*body));
   if (!made) return std::unexpected(made.error());
-  if (made->status == 412) return Report{Outcome::fenced};
+  if (wire::problem_code(*made) == wire::Code::fenced) return Report{Outcome::fenced};
   if (made->status != 200) return unexpected_answer(*made);
-  return Report{Outcome::applied, attempt > 1};
+  return Report{Outcome::applied, claimed->attempt > 1};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// One worker: takes a delivery, does the work, and writes it down, in one of two ways. It runs in a
-// process of its own, and is killed in the middle where the schedule says so.
+// One worker: takes a delivery, does the work and records it, in one of two ways. It runs in a
+// process of its own, and is killed at the stage that the schedule says.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ struct Report {
     duplicate,  // Done already.
     busy,       // Another worker has it: to be delivered later.
     fenced,     // It took too long, and another may have taken it over: to be delivered later.
-    failed,     // `why` says it.
+    failed,     // For the reason in `why`.
   };
   Outcome outcome = Outcome::failed;
   bool took_over = false;  // From a worker that was killed.

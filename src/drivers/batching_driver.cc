@@ -5,10 +5,10 @@
 #include <condition_variable>
 #include <thread>
 
-#include "drivers/gathering.h"
+#include "base/mutex.h"
+#include "drivers/batch_window.h"
 #include "drivers/perform.h"
 #include "drivers/rounds.h"
-#include "kernel/mutex.h"
 
 namespace once {
 
@@ -16,10 +16,10 @@ class BatchingDriver::Worker : public std::enable_shared_from_this<Worker> {
  public:
   Worker(Store& store, const BatchingOptions& options, Clock& clock, Entropy& entropy)
       : max_plans_(options.max_plans),
-        gathers_(options.gathers),
+        waits_for_batch_(options.batch_window),
         clock_(clock),
         rounds_(store, clock, entropy, options.max_changes_per_key,
-                [this](std::unique_ptr<detail::Task> task) { send_home(std::move(task)); }),
+                [this](std::unique_ptr<detail::Task> task) { dispatch(std::move(task)); }),
         thread_([this] { work(); }) {}
 
   void stop() {
@@ -37,7 +37,7 @@ class BatchingDriver::Worker : public std::enable_shared_from_this<Worker> {
     bool enough = false;
     {
       const Lock lock(mutex_);
-      if (inbox_.size() + under_way_ + at_home_ >= max_plans_) {
+      if (inbox_.size() + under_way_ + dispatched_ >= max_plans_) {
         return failure(ErrorCode::unavailable, "too many operations are under way");
       }
       inbox_.push_back(std::move(task));
@@ -48,25 +48,26 @@ class BatchingDriver::Worker : public std::enable_shared_from_this<Worker> {
   }
 
  private:
-  void send_home(std::unique_ptr<detail::Task> task) {
-    at_home_.fetch_add(1, std::memory_order_relaxed);
+  // Lets the plan go on at its executor.
+  void dispatch(std::unique_ptr<detail::Task> task) {
+    dispatched_.fetch_add(1, std::memory_order_relaxed);
     under_way_.fetch_sub(1, std::memory_order_relaxed);
-    Home& home = *task->home;
-    home.later([self = shared_from_this(), task = std::move(task)]() mutable {
+    Executor& executor = *task->executor;
+    executor.post([self = shared_from_this(), task = std::move(task)]() mutable {
       self->resume(std::move(task));
     });
   }
 
-  // On the plan's home thread.
+  // On the executor's thread.
   void resume(std::unique_ptr<detail::Task> task) {
     detail::Rounds::resume(*task);
-    at_home_.fetch_sub(1, std::memory_order_relaxed);
+    dispatched_.fetch_sub(1, std::memory_order_relaxed);
     if (task->leaf == nullptr) return task->finish(std::nullopt);
     if (!put_back(task)) return task->finish(detail::stopped(task->saw_unknown));
     signal_.notify_one();
   }
 
-  // Unless the driver is stopping: then nobody looks into the inbox any more.
+  // False if the driver is stopping: then nothing is taken from the inbox any more.
   bool put_back(std::unique_ptr<detail::Task>& task) {
     const Lock lock(mutex_);
     if (!stopping_) inbox_.push_back(std::move(task));
@@ -82,9 +83,9 @@ class BatchingDriver::Worker : public std::enable_shared_from_this<Worker> {
       const std::size_t before = rounds_.under_way();
       const Steady::time_point start = Steady::now();
       rounds_.run_round();
-      gathering_.round_took(Steady::now() - start, before - rounds_.under_way());
+      window_.round_ended(Steady::now() - start, before - rounds_.under_way());
     }
-    // Whoever is still in the inbox is answered like the rest.
+    // Plans that are still in the inbox are answered like the rest.
     for (auto& task : take_inbox()) rounds_.admit(std::move(task));
     rounds_.abandon();
   }
@@ -97,22 +98,22 @@ class BatchingDriver::Worker : public std::enable_shared_from_this<Worker> {
     while (inbox_.empty() && !stopping_ && clock_.now() < due) {
       clock_.wait(signal_, lock.native(), due);
     }
-    gather(lock);
+    wait_for_batch(lock);
     if (stopping_) return false;
     arrived.swap(inbox_);
     under_way_ += arrived.size();
     return true;
   }
 
-  void gather(Lock& lock) ONCE_REQUIRES(mutex_) {
-    const std::size_t wanted = gathering_.wanted(inbox_.size());
-    if (!gathers_ || wanted <= inbox_.size()) return;
+  void wait_for_batch(Lock& lock) ONCE_REQUIRES(mutex_) {
+    const std::size_t wanted = window_.wanted(inbox_.size());
+    if (!waits_for_batch_ || wanted <= inbox_.size()) return;
     wanted_ = wanted;
-    const Steady::time_point end = Steady::now() + gathering_.patience();
+    const Steady::time_point end = Steady::now() + window_.longest_wait();
     while (inbox_.size() < wanted_ && !stopping_) {
       if (signal_.wait_until(lock.native(), end) == std::cv_status::timeout) break;
     }
-    gathering_.gathered(inbox_.size());
+    window_.wait_ended(inbox_.size());
     wanted_ = 1;
   }
 
@@ -123,22 +124,22 @@ class BatchingDriver::Worker : public std::enable_shared_from_this<Worker> {
 
   // Constant after construction.
   const std::size_t max_plans_;
-  const bool gathers_;
+  const bool waits_for_batch_;
 
   // Self-synchronised.
   Clock& clock_;
   std::condition_variable signal_;
-  std::atomic<std::size_t> under_way_ = 0;  // Plans in the rounds; written by the thread alone.
-  std::atomic<std::size_t> at_home_ = 0;    // Plans that go on at their homes right now.
+  std::atomic<std::size_t> under_way_ = 0;   // Plans in the rounds; written by the thread alone.
+  std::atomic<std::size_t> dispatched_ = 0;  // Plans that go on at their executors right now.
 
   Mutex mutex_;
   Inbox inbox_ ONCE_GUARDED_BY(mutex_);
-  std::size_t wanted_ ONCE_GUARDED_BY(mutex_) = 1;  // So many in the inbox wake the thread.
+  std::size_t wanted_ ONCE_GUARDED_BY(mutex_) = 1;  // Plans in the inbox that wake the thread.
   bool stopping_ ONCE_GUARDED_BY(mutex_) = false;
 
-  // The thread's own.
+  // Used by the thread alone.
   detail::Rounds rounds_;
-  detail::Gathering gathering_;
+  detail::BatchWindow window_;
 
   std::thread thread_;  // Last: it uses all of the above.
 };

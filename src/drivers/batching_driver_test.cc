@@ -9,7 +9,7 @@
 #include <latch>
 #include <thread>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/memory_store.h"
 #include "once/metered_store.h"
 #include "testing/gated_store.h"
@@ -142,15 +142,15 @@ TEST(BatchingDriver, StoppingAnswersThosePaused) {
 }
 
 // Runs what it is given when the test says so, on the test's thread.
-class TestHome final : public Home {
+class TestExecutor final : public Executor {
  public:
-  void later(std::move_only_function<void()> task) override {
+  void post(std::move_only_function<void()> task) override {
     const Lock lock(mutex_);
     tasks_.push_back(std::move(task));
     signal_.notify_one();
   }
-  bool is_deserted() const override { return deserted; }
-  std::atomic<bool> deserted = false;
+  bool is_cancelled() const override { return cancelled; }
+  std::atomic<bool> cancelled = false;
 
   void await_task() {
     Lock lock(mutex_);
@@ -181,9 +181,9 @@ Plan<std::thread::id> count_up_twice() {
   co_return std::this_thread::get_id();
 }
 
-TEST(BatchingDriver, APlanGoesOnAndEndsAtItsHome) {
+TEST(BatchingDriver, APlanGoesOnAndEndsAtItsExecutor) {
   const auto store = open_memory();
-  TestHome home;
+  TestExecutor executor;
   BatchingDriver driver(*store);
   std::optional<std::thread::id> ran;
   std::optional<std::thread::id> told;
@@ -191,25 +191,25 @@ TEST(BatchingDriver, APlanGoesOnAndEndsAtItsHome) {
     ran = where.value();
     told = std::this_thread::get_id();
   };
-  ASSERT_TRUE(driver.start<std::thread::id>(count_up_twice(), done, kAttemptLife, &home));
-  home.run_next();
+  ASSERT_TRUE(driver.start<std::thread::id>(count_up_twice(), done, kAttemptLife, &executor));
+  executor.run_next();
   EXPECT_FALSE(told.has_value());
-  home.run_next();
+  executor.run_next();
   EXPECT_EQ(ran, std::this_thread::get_id());
   EXPECT_EQ(told, std::this_thread::get_id());
   EXPECT_EQ(store->get(kHot)->value().value, Value(std::int64_t{2}));
 }
 
-TEST(BatchingDriver, PlansAtTheirHomeCountAsUnderWay) {
+TEST(BatchingDriver, PlansAtTheirExecutorCountAsUnderWay) {
   const auto store = open_memory();
-  TestHome home;
+  TestExecutor executor;
   BatchingDriver driver(*store, {.max_plans = 1});
   bool told = false;
   const auto done = [&](const Result<std::int64_t>&) { told = true; };
-  ASSERT_TRUE(driver.start<std::int64_t>(count_up(kHot), done, kAttemptLife, &home));
-  home.await_task();
+  ASSERT_TRUE(driver.start<std::int64_t>(count_up(kHot), done, kAttemptLife, &executor));
+  executor.await_task();
   EXPECT_EQ(driver.run(count_up(kHot)).error().code, ErrorCode::unavailable);
-  home.run_next();
+  executor.run_next();
   EXPECT_TRUE(told);
   EXPECT_TRUE(driver.run(count_up(kHot)).has_value());
 }
@@ -221,31 +221,31 @@ Plan<std::monostate> wait_and_count() {
   co_return std::monostate{};
 }
 
-TEST(BatchingDriver, APlanWhoseHomeIsDesertedDoesNotGoOnAfterAPause) {
+TEST(BatchingDriver, APlanWhoseExecutorIsCancelledDoesNotGoOnAfterAPause) {
   const auto store = open_memory();
-  TestHome home;
-  home.deserted = true;
+  TestExecutor executor;
+  executor.cancelled = true;
   BatchingDriver driver(*store);
   std::promise<Result<std::monostate>> told;
   const auto done = [&](Result<std::monostate> given) { told.set_value(std::move(given)); };
-  ASSERT_TRUE(driver.start<std::monostate>(wait_and_count(), done, kAttemptLife, &home));
+  ASSERT_TRUE(driver.start<std::monostate>(wait_and_count(), done, kAttemptLife, &executor));
   EXPECT_EQ(told.get_future().get().error().code, ErrorCode::unavailable);
   EXPECT_FALSE(store->get(kHot)->has_value());
 }
 
-TEST(BatchingDriver, APlanThatComesBackFromItsHomeToAStoppedDriverIsToldSo) {
+TEST(BatchingDriver, APlanThatComesBackFromItsExecutorToAStoppedDriverIsToldSo) {
   const auto store = open_memory();
-  TestHome home;
+  TestExecutor executor;
   std::optional<Result<std::thread::id>> answer;
   {
     BatchingDriver driver(*store);
     ASSERT_TRUE(driver.start<std::thread::id>(
         count_up_twice(), [&](Result<std::thread::id> given) { answer = std::move(given); },
-        kAttemptLife, &home));
-    home.await_task();
+        kAttemptLife, &executor));
+    executor.await_task();
   }
   EXPECT_FALSE(answer.has_value());
-  home.run_next();
+  executor.run_next();
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(answer->error().code, ErrorCode::unavailable);
   EXPECT_EQ(store->get(kHot)->value().value, Value(std::int64_t{1}));

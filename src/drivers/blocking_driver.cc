@@ -11,7 +11,7 @@ std::optional<Error> BlockingDriver::finish(Run& run, Duration patience) {
   const Time deadline = later(clock_.now(), patience);
   bool saw_unknown = false;
   detail::go_on(run);
-  // The first step begins right away, so it needs no second look at the clock.
+  // The first step begins at once, so the clock need not be read again.
   for (bool first = true; run.leaf != nullptr; first = false) {
     const auto* pause = std::get_if<detail::PauseStep*>(&run.step);
     if (pause != nullptr) clock_.sleep(std::min((*pause)->length, left_until(deadline)));

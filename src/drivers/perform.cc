@@ -42,7 +42,7 @@ std::vector<Transaction> stamped(std::span<const std::span<Write>> transactions,
   for (const std::span<Write>& writes : transactions) {
     needed += static_cast<std::uint64_t>(std::ranges::count_if(writes, needs_version));
   }
-  // All at once: a counter that other threads use, too, is dear.
+  // All at once: the counter is shared between threads, so each use is expensive.
   Version next = needed > 0 ? entropy.versions(needed) : Version{};
   for (const std::span<Write>& writes : transactions) {
     for (Write& write : writes) {

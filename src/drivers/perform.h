@@ -1,4 +1,4 @@
-// What drivers share: how one step is performed on a store.
+// How drivers perform one step on a store.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,16 @@ void stamp(std::span<Write> writes, Entropy& entropy);
 // Performs one step of any kind but change and pause, and fills in its answer.
 void perform(const Step& step, Store& store, Entropy& entropy);
 
-// The same as the store takes it; every write has its version.
+// Gives versions likewise; answers the transactions in the store's form.
 std::vector<Transaction> stamped(std::span<const std::span<Write>> transactions, Entropy& entropy);
 
 // Whether the step's answer says that a commit may have been written.
 bool is_unknown(const Step& step);
 
-// How a plan ends whose time is over.
+// The error of a plan whose time is over.
 Error out_of_time(bool saw_unknown);
 
-// How one ends whose driver does.
+// The error of a plan whose driver stops.
 Error stopped(bool saw_unknown);
 
 }  // namespace once::detail

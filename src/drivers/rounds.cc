@@ -19,7 +19,7 @@ std::span<const std::span<Write>> transactions_of(const Step& step) {
   return std::get<CommitEachStep*>(step)->transactions;
 }
 
-// Hands a step its part of a joint answer.
+// Gives a step its part of a joint answer.
 void answer_commits(const Step& step, std::span<Result<CommitOutcome>> outcomes) {
   if (auto* const* one = std::get_if<CommitStep*>(&step)) {
     (*one)->answer = std::move(outcomes.front());
@@ -38,8 +38,8 @@ void answer_get(const Step& step, std::span<std::optional<Item>> items) {
       std::vector(std::make_move_iterator(items.begin()), std::make_move_iterator(items.end()));
 }
 
-// Splits `tasks` so that the sizes in each part add up to at most `limit`; a task that is larger by
-// itself stands alone.
+// Splits `tasks` so that the sizes in each part add up to at most `limit`. A larger task is a part
+// of its own.
 template <class Size, class Part>
 void in_parts(const std::vector<Task*>& tasks, std::size_t limit, Size size, Part part) {
   std::vector<Task*> taken;
@@ -59,12 +59,12 @@ void in_parts(const std::vector<Task*>& tasks, std::size_t limit, Size size, Par
 }  // namespace
 
 Rounds::Rounds(Store& store, Clock& clock, Entropy& entropy, std::size_t max_changes_per_key,
-               SendHome send_home)
+               Dispatch dispatch)
     : store_(store),
       clock_(clock),
       entropy_(entropy),
-      send_home_(std::move(send_home)),
-      lanes_(store.limits(), max_changes_per_key) {}
+      dispatch_(std::move(dispatch)),
+      queues_(store.limits(), max_changes_per_key) {}
 
 void Rounds::begin(Task& task) {
   task.combines = true;
@@ -104,7 +104,7 @@ void Rounds::run_round() {
 }
 
 Time Rounds::next_due() const {
-  if (!getting_.empty() || !scanning_.empty() || !committing_.empty() || lanes_.ready()) {
+  if (!getting_.empty() || !scanning_.empty() || !committing_.empty() || queues_.ready()) {
     return Time::min();
   }
   return paused_.empty() ? kNever : paused_.begin()->first;
@@ -119,7 +119,7 @@ void Rounds::abandon() {
 }
 
 void Rounds::settle(Task& task) {
-  if (task.home != nullptr) return send_home_(std::move(tasks_.extract(&task).mapped()));
+  if (task.executor != nullptr) return dispatch_(std::move(tasks_.extract(&task).mapped()));
   do {
     resume(task);
     if (task.leaf == nullptr) return end(task, std::nullopt);
@@ -138,7 +138,7 @@ bool Rounds::place(Task& task) {
     paused_.emplace(std::min(later(clock_.now(), (*pause)->length), task.deadline), &task);
   } else if (!std::holds_alternative<ChangeStep*>(task.step)) {
     getting_.push_back(&task);
-  } else if (!lanes_.enter(task)) {
+  } else if (!queues_.push(task)) {
     fail_step(task.step, {ErrorCode::unavailable, "too many changes wait on one key"});
     return false;
   }
@@ -161,7 +161,7 @@ void Rounds::wake() {
   const Time now = clock_.now();
   while (!paused_.empty() && paused_.begin()->first <= now) {
     Task& task = *paused_.extract(paused_.begin()).mapped();
-    if (task.home != nullptr && task.home->is_deserted()) {
+    if (task.executor != nullptr && task.executor->is_cancelled()) {
       end(task, stopped(task.saw_unknown));
     } else if (!end_if_late(task)) {
       settle(task);
@@ -170,7 +170,7 @@ void Rounds::wake() {
 }
 
 void Rounds::start_groups() {
-  for (Lanes::Group& group : lanes_.take_ready()) {
+  for (KeyQueues::Group& group : queues_.take_ready()) {
     std::erase_if(group.members, [this](Task* member) { return end_if_late(*member); });
     std::vector<ChangeStep*> steps;
     for (Task* member : group.members) steps.push_back(&change_step(*member));
@@ -183,12 +183,12 @@ void Rounds::start_groups() {
   }
 }
 
-void Rounds::finish_group(const Lanes::Group& group) {
-  lanes_.leave(group.key);
+void Rounds::finish_group(const KeyQueues::Group& group) {
+  queues_.finish(group.key);
   for (Task* member : group.members) settle(*member);
 }
 
-// One bad key must not fail the gets of others, so a joint get that fails is repeated one by one.
+// A joint get that fails is repeated one by one, so that a bad key fails only its own get.
 void Rounds::perform_gets(const std::vector<Task*>& tasks) {
   std::vector<Key> keys;
   for (const Task* task : tasks) {

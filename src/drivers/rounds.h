@@ -1,5 +1,5 @@
-// The heart of the batching driver, without its thread: plans come in, and each round performs
-// every step they wait for, all commits as one commit_each.
+// The batching driver without its thread: each round performs every step that plans wait for, and
+// all commits as one commit_each.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "drivers/lanes.h"
+#include "drivers/key_queues.h"
 #include "once/batching_driver.h"
 
 namespace once::detail {
@@ -17,43 +17,43 @@ namespace once::detail {
 // Not safe to share: belongs to the driver's thread.
 class Rounds {
  public:
-  // Gets a plan whose step was answered and that goes on elsewhere; it may be admitted again.
-  using SendHome = std::function<void(std::unique_ptr<Task>)>;
+  // Takes a plan whose step was answered to its executor. It may be admitted again.
+  using Dispatch = std::function<void(std::unique_ptr<Task>)>;
 
   Rounds(Store& store, Clock& clock, Entropy& entropy, std::size_t max_changes_per_key,
-         SendHome send_home = nullptr);
+         Dispatch dispatch = nullptr);
 
-  // Runs a plan to its first step. Touches nothing else, so whoever submits it does this: the
-  // driver's thread is the narrow place.
+  // Runs a plan to its first step. Touches nothing else, so that the submitting thread can do it:
+  // the driver's thread is the bottleneck.
   static void begin(Task& task);
 
-  // The same for one whose step was answered.
+  // The same for a plan whose step was answered.
   static void resume(Task& task);
 
-  // Takes in a plan that was begun.
+  // Takes a plan that was begun.
   void admit(std::unique_ptr<Task> task);
 
-  // Performs every step that waits, and wakes whoever's pause is over.
+  // Performs every step that waits, and wakes the plans whose pause is over.
   void run_round();
 
-  // When the next round is due: now or earlier if steps wait, kNever if nothing does.
+  // When the next round is due: in the past if steps wait, kNever if nothing waits.
   Time next_due() const;
 
-  // Ends everything that is under way.
+  // Ends every plan that is under way.
   void abandon();
 
-  // Plans taken in and not yet ended.
+  // Plans admitted and not yet ended.
   std::size_t under_way() const { return tasks_.size(); }
 
  private:
   using Owned = std::unordered_map<Task*, std::unique_ptr<Task>>;
 
-  void settle(Task& task);  // The plan goes on from its answered step to the next, or to its end.
-  bool place(Task& task);   // Queues the task by its step; false: the step was answered at once.
+  void settle(Task& task);  // Runs the plan from its answered step to the next, or to its end.
+  bool place(Task& task);   // Queues the task by its step; false if the step was refused at once.
   void end(Task& task, std::optional<Error> cut_short);
   bool end_if_late(Task& task);
   void start_groups();
-  void finish_group(const Lanes::Group& group);
+  void finish_group(const KeyQueues::Group& group);
   void wake();
   void perform_gets(const std::vector<Task*>& tasks);
   void perform_commits(const std::vector<Task*>& tasks);
@@ -61,15 +61,15 @@ class Rounds {
   Store& store_;
   Clock& clock_;
   Entropy& entropy_;
-  const SendHome send_home_;
+  const Dispatch dispatch_;
 
   Owned tasks_;
-  Owned groups_;  // Our own plans, which perform the changes of a lane.
+  Owned groups_;  // Our own plans, which perform the changes of one key.
   std::vector<Task*> getting_;
   std::vector<Task*> scanning_;
   std::vector<Task*> committing_;
   std::multimap<Time, Task*> paused_;
-  Lanes lanes_;
+  KeyQueues queues_;
 };
 
 }  // namespace once::detail

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "api/event_answers.h"
+#include "events/answers.h"
 
 namespace once::events {
 namespace {
@@ -13,12 +13,12 @@ constexpr std::size_t kMarks = 64;
 constexpr std::size_t kForwards = 16;
 constexpr std::size_t kRecords = 4;
 
-// How many events of a request are under way at once. What only records meets the others at the end
-// of its log, where one is as fast as many.
-std::size_t at_once(const std::vector<api::EventPart>& parts) {
+// How many events of a request run at once. Few if they only record: their appends meet at the end
+// of one log, where many are no faster.
+std::size_t at_once(const std::vector<EventPart>& parts) {
   std::size_t most = kMarks;
-  for (const api::EventPart& part : parts) {
-    const auto* const work = std::get_if<api::SharedWork>(&part);
+  for (const EventPart& part : parts) {
+    const auto* const work = std::get_if<SharedWork>(&part);
     if (work == nullptr) continue;
     if ((*work)->forwards()) return kForwards;
     if ((*work)->records()) most = kRecords;
@@ -28,9 +28,9 @@ std::size_t at_once(const std::vector<api::EventPart>& parts) {
 
 }  // namespace
 
-Delivery::Delivery(api::EventRequest request, Hop hop, Done done)
+Delivery::Delivery(EventRequest request, ForwardContext context, Done done)
     : batch_(request.batch),
-      hop_(std::move(hop)),
+      context_(std::move(context)),
       parts_(std::move(request.parts)),
       at_once_(at_once(parts_)),
       answers_(parts_.size()),
@@ -38,7 +38,7 @@ Delivery::Delivery(api::EventRequest request, Hop hop, Done done)
   std::set<std::string_view> claims;
   std::vector<std::size_t> repeats;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    if (const auto* answer = std::get_if<api::Response>(&parts_[i])) {
+    if (const auto* answer = std::get_if<Response>(&parts_[i])) {
       answers_[i] = *answer;
     } else {
       (claims.insert(work(i)->claim).second ? order_ : repeats).push_back(i);
@@ -56,7 +56,7 @@ std::optional<std::size_t> Delivery::next() {
   return order_[started_++];
 }
 
-void Delivery::answered(std::size_t index, api::Response answer) {
+void Delivery::answered(std::size_t index, Response answer) {
   {
     const Lock lock(mutex_);
     answers_[index] = std::move(answer);
@@ -75,14 +75,14 @@ void Delivery::end_if_done() {
   finish();
 }
 
-// Nobody else is left who would look at the answers.
+// Called once, when nothing else uses the answers.
 void Delivery::finish() {
-  std::vector<api::Response> answers;
+  std::vector<Response> answers;
   {
     const Lock lock(mutex_);
     answers = std::move(answers_);
   }
-  done_(batch_ ? api::batch_response(answers) : std::move(answers.front()));
+  done_(batch_ ? batch_response(answers) : std::move(answers.front()));
 }
 
 }  // namespace once::events

@@ -1,6 +1,6 @@
-// The events of one request: which may be started, and the answer when all are through. Some are
-// under way at once; one that is there twice waits until all others are through, so that it meets
-// what became of the first. Safe to share between threads.
+// The events of one request: which may be started, and the answer when all are done. Several run at
+// once; a repeated event waits for all others, so that it sees the outcome of the first. Safe to
+// share between threads.
 #pragma once
 
 #include <cstddef>
@@ -8,30 +8,28 @@
 #include <optional>
 #include <vector>
 
-#include "api/event_requests.h"
+#include "base/mutex.h"
+#include "events/event_request.h"
 #include "events/forwarder.h"
-#include "kernel/mutex.h"
 
 namespace once::events {
 
 class Delivery {
  public:
-  using Done = std::move_only_function<void(api::Response)>;
+  using Done = api::Deferred::Done;
 
-  Delivery(api::EventRequest request, Hop hop, Done done);
+  Delivery(EventRequest request, ForwardContext context, Done done);
 
-  const api::SharedWork& work(std::size_t index) const {
-    return std::get<api::SharedWork>(parts_[index]);
-  }
-  const Hop& hop() const { return hop_; }
+  const SharedWork& work(std::size_t index) const { return std::get<SharedWork>(parts_[index]); }
+  const ForwardContext& context() const { return context_; }
 
-  // An event to be started now; nothing if none may be.
+  // The next event to start; empty if none may start now.
   std::optional<std::size_t> next();
 
-  // When all are answered, the answer goes out.
-  void answered(std::size_t index, api::Response answer);
+  // Sends the answer to the request after the last event.
+  void answered(std::size_t index, Response answer);
 
-  // Sends the answer if there was nothing to start at all.
+  // Sends the answer if there was nothing to start.
   void end_if_done();
 
  private:
@@ -39,14 +37,14 @@ class Delivery {
   void finish();
 
   const bool batch_;
-  const Hop hop_;
-  const std::vector<api::EventPart> parts_;
-  std::vector<std::size_t> order_;  // First those that are there once, then the repeats.
+  const ForwardContext context_;
+  const std::vector<EventPart> parts_;
+  std::vector<std::size_t> order_;  // Repeats come last.
   std::size_t firsts_ = 0;
   const std::size_t at_once_;
 
   Mutex mutex_;
-  std::vector<api::Response> answers_ ONCE_GUARDED_BY(mutex_);
+  std::vector<Response> answers_ ONCE_GUARDED_BY(mutex_);
   std::size_t started_ ONCE_GUARDED_BY(mutex_) = 0;
   std::size_t through_ ONCE_GUARDED_BY(mutex_) = 0;
   bool ended_ ONCE_GUARDED_BY(mutex_) = false;

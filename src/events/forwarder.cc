@@ -3,26 +3,27 @@
 #include <optional>
 #include <utility>
 
-#include "api/digest.h"
+#include "base/digest.h"
+#include "base/encoding.h"
 
 namespace once::events {
 namespace {
 
-// Nobody reads what a handler answers beyond its status, but it is not to be endless.
+// Only the status of a handler's answer matters, but its body must end somewhere.
 constexpr std::size_t kMaxAnswer = 16U << 20;
 
 constexpr std::size_t kMaxIdle = 16;  // Connections kept to one server.
 
-// The same for every delivery of the event, and for no other event.
-std::string idempotency_key(const api::EventWork& work) {
+// Equal for all deliveries of one event, and different for every other event.
+std::string idempotency_key(const EventWork& work) {
   std::string name;
-  api::append_part(name, work.name_space);
-  return api::digest_of(name.append(work.claim));
+  append_part(name, work.name_space);
+  return sha256_hex(name.append(work.claim));
 }
 
-api::Request request_of(const api::EventWork& work, std::string target, const Claimed* claimed,
-                        const Hop& hop) {
-  api::Request request{"POST", std::move(target), work.event.headers, work.event.body};
+Request request_of(const EventWork& work, std::string target, const Claimed* claimed,
+                   const ForwardContext& context) {
+  Request request{"POST", std::move(target), work.event.headers, work.event.body};
   const auto add = [&](std::string name, const std::string& value) {
     if (!value.empty()) request.headers.add(std::move(name), value);
   };
@@ -31,9 +32,9 @@ api::Request request_of(const api::EventWork& work, std::string target, const Cl
     add("Once-Fence", std::to_string(claimed->fence));
     add("Once-Attempt", std::to_string(claimed->attempt));
   }
-  add("traceparent", hop.traceparent);
-  add("tracestate", hop.tracestate);
-  add("X-Request-Id", hop.request_id);
+  add("traceparent", context.traceparent);
+  add("tracestate", context.tracestate);
+  add("X-Request-Id", context.request_id);
   return request;
 }
 
@@ -59,13 +60,13 @@ void Forwarder::give_back(const std::string& server, Client client) {
   if (idle.size() < kMaxIdle) idle.push_back(std::move(client));
 }
 
-Result<api::Response> Forwarder::send(const api::EventWork& work, const Claimed* claimed,
-                                      const Hop& hop) {
-  std::optional<api::ForwardUrl> url = api::parse_forward(work.route.forward);
+Result<Response> Forwarder::send(const EventWork& work, const Claimed* claimed,
+                                 const ForwardContext& context) {
+  std::optional<ForwardUrl> url = parse_forward(work.route.forward);
   if (!url) return failure(ErrorCode::invalid, "the route's forward is no URL");
-  const api::Request request = request_of(work, std::move(url->target), claimed, hop);
+  const Request request = request_of(work, std::move(url->target), claimed, context);
   Client client = take(url->server);
-  Result<api::Response> answer = client->call(request, work.route.timeout);
+  Result<Response> answer = client->call(request, work.route.timeout);
   if (answer) give_back(url->server, std::move(client));
   return answer;
 }

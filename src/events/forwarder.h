@@ -1,5 +1,5 @@
-// Passes events on to the handlers that their routes name. Safe to share between threads; each call
-// blocks its own.
+// Forwards events to the handlers of their routes. Safe to share between threads; each call blocks
+// its caller.
 #pragma once
 
 #include <map>
@@ -8,25 +8,22 @@
 #include <string>
 #include <vector>
 
-#include "api/event_work.h"
+#include "api/answer.h"
+#include "base/mutex.h"
 #include "client/http_client.h"
-#include "kernel/mutex.h"
+#include "events/event_plans.h"
 
 namespace once::events {
 
-// Of the request that an event came with, what its handler is told.
-struct Hop {
-  std::string traceparent;  // With the span of this server as the parent.
-  std::string tracestate;
-  std::string request_id;
-};
+using api::ForwardContext;
 
 class Forwarder {
  public:
-  // The handler's answer, whatever its status. `claimed` is null for what has no claim.
-  Result<api::Response> send(const api::EventWork& work, const Claimed* claimed, const Hop& hop);
+  // The handler's answer, of any status. `claimed` is null if the event has no claim.
+  Result<Response> send(const EventWork& work, const Claimed* claimed,
+                        const ForwardContext& context);
 
-  // From now on a forward under way fails at once, and so does each that follows.
+  // Makes current and later forwards fail at once.
   void stop() { stop_.request_stop(); }
 
  private:
@@ -38,8 +35,8 @@ class Forwarder {
   std::stop_source stop_;
   Mutex mutex_;
 
-  // With a connection that is kept open. The one that was used last is used first: what a burst
-  // opened is not all kept busy by a trickle, and a handler with few threads is not held up.
+  // Clients with an open connection. The one used last is used first: after a burst, a trickle of
+  // events does not keep all its connections open and blocked at a handler with few threads.
   std::map<std::string, std::vector<Client>> idle_ ONCE_GUARDED_BY(mutex_);
 };
 

@@ -1,13 +1,14 @@
-// Keeps the claims of events that are being forwarded, however long their handlers take: each is
-// renewed three times a lease. Safe to share between threads.
+// Renews the claims of events while they are forwarded, as a LeaseKeeper does, but by plans of the
+// server's driver, so that their commits are grouped with others'. Safe to share between threads.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
 
-#include "drivers/periodic.h"
-#include "kernel/mutex.h"
+#include "base/mutex.h"
+#include "base/periodic.h"
+#include "library/lease_keeper.h"
 #include "once/batching_driver.h"
 #include "once/claims.h"
 
@@ -15,11 +16,12 @@ namespace once::events {
 
 class HeldLeases {
  public:
-  // The driver must outlive the last call of stop(), and this must outlive the driver, which tells
-  // it what became of renewals. `shortest` is the shortest lease that is held.
+  // The driver must outlive the last call of stop(), and this must outlive the driver, which
+  // reports renewals to it. `shortest` is the shortest lease that will be held.
   HeldLeases(BatchingDriver& driver, Clock& clock, Duration shortest);
 
-  std::uint64_t hold(Key key, Ticket ticket, Duration lease);
+  // The claim was asked for at `asked`.
+  std::uint64_t hold(Key key, Ticket ticket, Duration length, Time asked);
   void let_go(std::uint64_t id);
   void stop();  // Renews no more.
 
@@ -27,12 +29,13 @@ class HeldLeases {
   struct Held {
     Key key;
     Ticket ticket;
-    Duration lease;
-    Time due;
+    Duration length;
+    LeaseCountdown lease;
   };
 
   bool renew_due();
   void renew(std::uint64_t id, const Held& held);
+  void renewed(std::uint64_t id, Time asked, const RenewOutcome& outcome);
 
   BatchingDriver& driver_;
   Clock& clock_;

@@ -7,7 +7,7 @@ namespace once {
 namespace detail {
 namespace {
 
-// Changes to one key, applied one after the other to what was read there.
+// Changes to one key, applied one after the other to the item that was read.
 class Group {
  public:
   Group(std::vector<ChangeStep*> members, const Limits& limits)
@@ -18,11 +18,11 @@ class Group {
   bool alone() const { return members_.size() == 1; }
   const std::vector<ChangeStep*>& members() const { return members_; }
 
-  // Applies every change to `standing`, each to the result of those before it. A change that fails
-  // leaves no trace for the next.
-  void apply(const std::optional<Item>& standing, Version version) {
-    before_ = standing ? standing->version : Version{};
-    after_ = standing;
+  // Applies each change to the result of those before it. A change that fails has no effect on the
+  // next.
+  void apply(const std::optional<Item>& current, Version version) {
+    before_ = current ? current->version : Version{};
+    after_ = current;
     version_ = version;
     writers_.clear();
     answers_.clear();
@@ -36,7 +36,7 @@ class Group {
 
   bool writes_nothing() const { return writers_.empty(); }
 
-  // The group's one commit: first the key itself, then what each change adds.
+  // The group's one commit: first the key itself, then the other writes of each change.
   std::vector<Write> writes() const {
     std::vector<Write> all = {key_write()};
     for (const ChangeStep* writer : writers_) {
@@ -45,7 +45,7 @@ class Group {
     return all;
   }
 
-  // What was written, or what stood there all along, is everyone's answer.
+  // Every member without an error gets the item after the whole group.
   void answer_all() {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       if (answers_[i]) {
@@ -60,7 +60,8 @@ class Group {
     for (ChangeStep* member : members_) member->answer = answer;
   }
 
-  // The guard of an added write did not hold: its change has its answer and leaves the group.
+  // The guard of another write of a change did not hold: the change is answered and leaves the
+  // group.
   void drop_loser(Lost lost) {
     --lost.write;
     for (ChangeStep* writer : writers_) {
@@ -75,7 +76,8 @@ class Group {
   }
 
  private:
-  // False if that cannot be, or fails: one by one it will show whose fault it is.
+  // Applies all changes together. False if that is impossible or fails: applied one by one, the
+  // change at fault is found.
   bool apply_joined() {
     std::vector<Joinable*> parts;
     for (const ChangeStep* member : members_) parts.push_back(member->change->part);
@@ -88,7 +90,7 @@ class Group {
     return true;
   }
 
-  // Whether it writes anything.
+  // True if it writes anything.
   Result<bool> apply_one(const Apply& apply) {
     Result<Edit> edit = apply(after_);
     if (!edit) return std::unexpected(std::move(edit.error()));
@@ -121,10 +123,10 @@ class Group {
   Version version_;
   std::optional<Item> after_;
   std::vector<ChangeStep*> writers_;   // Members whose change is in `after_`.
-  std::vector<Result<void>> answers_;  // One a member: its own error, if it has one.
+  std::vector<Result<void>> answers_;  // One for each member: its own error, if any.
 };
 
-// Whether the request itself was at fault, so that one member may have spoiled it for the rest.
+// True if the request itself was wrong: one member may have caused it for all.
 bool at_fault(ErrorCode code) {
   return code == ErrorCode::invalid || code == ErrorCode::too_large ||
          code == ErrorCode::unsupported;
@@ -144,13 +146,13 @@ Plan<std::monostate> perform_changes(std::vector<ChangeStep*> members) {
   const Limits* limits = co_await store_limits();
   Group group(std::move(members), *limits);
   while (!group.empty()) {
-    const Result<std::optional<Item>> standing = co_await attempt(get(group.key()));
-    if (!standing) {
-      group.answer_all(std::unexpected(standing.error()));
+    const Result<std::optional<Item>> current = co_await attempt(get(group.key()));
+    if (!current) {
+      group.answer_all(std::unexpected(current.error()));
       break;
     }
     const Version version = co_await fresh_version();
-    group.apply(*standing, version);
+    group.apply(*current, version);
     if (group.writes_nothing()) {
       group.answer_all();
       break;

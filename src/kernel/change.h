@@ -1,5 +1,5 @@
-// How changes to one key become one commit, by the rules of H18: everyone is answered with the
-// group's final state, a change that fails harms nobody else, an unknown outcome is everyone's.
+// How changes to one key become one commit (docs/hazards.md#h18): each is answered with the group's
+// final state, a change that fails affects no other, and an unknown outcome is unknown to all.
 #pragma once
 
 #include <variant>
@@ -9,9 +9,9 @@
 
 namespace once::detail {
 
-// One attempt at the changes of `members`, all of one key, which must stay alive: reads it once,
-// applies each change in turn, commits once, and fills in every member's answer. No key may be
-// written by two of them besides the one they share. Ends well whatever the answers are.
+// One attempt at the changes of `members`, all of one key. Reads it once, applies each change in
+// turn, commits once, and fills in every member's answer. The members must stay alive, and must not
+// have another key in common. The plan itself succeeds whatever the answers are.
 Plan<std::monostate> perform_changes(std::vector<ChangeStep*> members);
 
 }  // namespace once::detail

@@ -1,8 +1,8 @@
-// How keys and items are written down by stores that keep bytes. docs/formats.md draws every byte.
+// The bytes of keys and items, for stores that keep bytes. docs/formats.md draws every byte.
 //
 // Encoded keys compare as bytes in the order of Key: a partition is one contiguous run ordered by
 // sort, and so are all homes with a common prefix. An encoded item carries a checksum that covers
-// its encoded key, so a value under another key is as corrupt as one with a flipped bit.
+// its encoded key: a value under another key is as corrupt as one with a flipped bit.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace once::format {
 
-// What an encoded key begins with. Records of the store itself sort before every item.
+// The first byte of an encoded key. Records of the store itself sort before every item.
 inline constexpr char kMetaTag = 0x01;
 inline constexpr char kItemTag = 0x02;
 
@@ -31,7 +31,7 @@ std::optional<Key> decode_key(std::string_view bytes);
 // The sort at the end of an encoded key that is known to be sound.
 std::int64_t sort_of(std::string_view encoded_key);
 
-// The least string that is greater than all that begin with `prefix`; empty when there is none.
+// The least string that is greater than every string with this prefix; empty if none is.
 std::string after_prefix(std::string prefix);
 
 // An item without a copy of its bytes.
@@ -50,7 +50,7 @@ void encode_item(std::string_view encoded_key, const ItemView& item, std::string
 // `corrupt` whenever a check fails. The view points into `bytes`.
 Result<ItemView> decode_item(std::string_view encoded_key, std::string_view bytes);
 
-// The record by which a store knows its own format. Its form never changes, whatever the number.
+// The record that holds the number of a store's format. Its own form never changes.
 std::string encode_format_number(std::uint32_t number);
 Result<std::uint32_t> decode_format_number(std::string_view bytes);
 

@@ -3,7 +3,10 @@
 #include <type_traits>
 #include <utility>
 
-namespace once::detail {
+#include "kernel/back_off.h"
+
+namespace once {
+namespace detail {
 
 const Error* error_of(const Step& step) {
   return std::visit(
@@ -41,4 +44,12 @@ void go_on(PlanState& state) {
   }
 }
 
-}  // namespace once::detail
+}  // namespace detail
+
+Plan<std::monostate> back_off(int retry, PauseBounds bounds) {
+  const std::uint64_t drawn = co_await random_number();
+  co_await pause(bounds.pause(retry, drawn));
+  co_return std::monostate{};
+}
+
+}  // namespace once

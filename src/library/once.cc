@@ -2,36 +2,36 @@
 
 #include <utility>
 
-#include "library/local.h"
-#include "library/running.h"
+#include "library/run.h"
+#include "local/local.h"
 
 namespace once {
 namespace {
 
 using Why = NotRun::Why;
 
-std::unexpected<NotRun> not_run(Why why, ErrorCode code, std::string message, Time until = {}) {
-  return std::unexpected(NotRun{why, {code, std::move(message)}, until, {}});
+std::unexpected<NotRun> not_run(Why why, ErrorCode code, std::string message) {
+  return std::unexpected(NotRun{.why = why, .error = {code, std::move(message)}});
 }
 
-RunResult replayed(const Done& done) {
-  if (done.failed) return not_run(Why::failed, ErrorCode::invalid, done.result);
-  return Ran{done.result, true, done.completed, {}};
-}
-
-// What became of somebody else's attempt.
-struct Elsewhere {
+// What another attempt makes of this one.
+struct OtherAttempt {
   RunResult operator()(const Busy& busy) const {
-    return not_run(Why::busy, ErrorCode::unavailable, "another attempt is under way",
-                   busy.lease_until);
+    return std::unexpected(NotRun{.why = Why::busy,
+                                  .error = {ErrorCode::unavailable, "another attempt is under way"},
+                                  .until = busy.lease_until,
+                                  .owner = busy.owner});
   }
-  RunResult operator()(const Done& done) const { return replayed(done); }
+  RunResult operator()(const Done& done) const {
+    if (done.failed) return not_run(Why::failed, ErrorCode::invalid, done.result);
+    return Ran{done.result, true, done.completed, {}};
+  }
   RunResult operator()(const Mismatch&) const {
     return not_run(Why::mismatch, ErrorCode::invalid, "the key was run with another payload");
   }
   // Never: claims here refuse when the store is down.
   RunResult operator()(const Unguarded&) const {
-    return not_run(Why::store, ErrorCode::unavailable, "the store is down");
+    return not_run(Why::store_error, ErrorCode::unavailable, "the store is down");
   }
   RunResult operator()(const Claimed&) const { std::unreachable(); }
 };
@@ -49,21 +49,18 @@ RunResult Once::run(std::string_view key, const RunOptions& options, const Work&
                              .payload = options.payload,
                              .lease = options.lease,
                              .ttl = options.ttl};
-  const Time asked = backend_->now();
-  Result<ClaimOutcome> taken = backend_->claims().take(key, request, options.wait);
-  if (!taken) return not_run(Why::store, taken.error().code, taken.error().message);
-  auto* claimed = std::get_if<Claimed>(&*taken);
-  if (claimed == nullptr) return std::visit(Elsewhere{}, *taken);
+  LeaseCountdown lease(backend_->clock().now(), options.lease);
+  const Result<ClaimOutcome> taken = backend_->claims().take(key, request, options.wait);
+  if (!taken) return not_run(Why::store_error, taken.error().code, taken.error().message);
+  const auto* claimed = std::get_if<Claimed>(&*taken);
+  if (claimed == nullptr) return std::visit(OtherAttempt{}, *taken);
   Attempt attempt(std::string(key), claimed->fence, claimed->attempt);
-  // Who waited does not know when the lease began, but that it was not after the answer.
-  const bool waited = options.wait > Duration::zero();
-  Running running(*backend_, attempt, std::move(*claimed), waited ? backend_->now() : asked,
-                  options);
-  return running.run(work);
+  Run run(*backend_, attempt, claimed->ticket, lease, options);
+  return run.run(work);
 }
 
-Result<effects::Outcome> Once::commit(Effects effects, std::string id) {
-  return backend_->commit(std::move(id), std::nullopt, std::move(effects));
+Result<effects::Outcome> Once::commit(Effects effects, std::string id, Duration within) {
+  return backend_->commit(std::move(id), std::nullopt, std::move(effects), within);
 }
 
 Claims& Once::claims() { return backend_->claims(); }
@@ -71,6 +68,6 @@ Log& Once::log() { return backend_->log(); }
 Documents& Once::documents() { return backend_->documents(); }
 Tallies& Once::tallies() { return backend_->tallies(); }
 Time Once::now() { return backend_->now(); }
-Store& Once::store() { return backend_->store(); }
+Store* Once::store() { return backend_->store(); }
 
 }  // namespace once

@@ -11,6 +11,7 @@
 #include "once/memory_store.h"
 #include "remote/remote.h"
 #include "stores/decorators/decorator.h"
+#include "testing/code_of.h"
 #include "testing/in_process_server.h"
 #include "testing/manual_clock.h"
 
@@ -18,6 +19,7 @@ namespace once {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::code_of;
 using Why = NotRun::Why;
 
 enum class Where { here, through_a_server };
@@ -153,6 +155,18 @@ TEST_P(OnceTest, TheLeaseIsKeptWhileTheWorkRuns) {
   EXPECT_EQ(ran->result, "slow");
 }
 
+TEST_P(OnceTest, AClaimWhoseAnswerWasSlowIsRenewedBeforeTheWork) {
+  const Time start = clock_.now();
+  meet({Fault::lose_reply, Fault::lose_reply, Fault::lose_reply});
+  const auto ran = once_.run("job", {.wait = 1min}, [&](Attempt& attempt) -> Result<Effects> {
+    EXPECT_GE(clock_.now() - start, 10s);
+    EXPECT_GE(once_.claims().show("job").value()->lease_until - clock_.now(), 20s);
+    EXPECT_FALSE(attempt.lost());
+    return Effects();
+  });
+  EXPECT_TRUE(ran.has_value());
+}
+
 TEST_P(OnceTest, ALostLeaseIsToldToTheWorkAndItsEffectsAreRefused) {
   Once other = door();
   const auto late = run("job", [&](Attempt& attempt) -> Result<Effects> {
@@ -182,7 +196,7 @@ TEST_P(OnceTest, AStoreThatStaysDownEndsTheRunWithinItsPatience) {
     meet(std::vector<Fault>(1'000, Fault::fail_before));
     return Effects().result("r");
   });
-  EXPECT_EQ(error_of(ran, Why::store)->code, ErrorCode::unavailable);
+  EXPECT_EQ(error_of(ran, Why::store_error)->code, ErrorCode::unavailable);
   EXPECT_LT(clock_.now() - start, 3min);
 }
 
@@ -202,6 +216,24 @@ TEST_P(OnceTest, H16_AResultTooLargeToKeepIsAFailureForGoodAndTheWorkIsNotRepeat
   EXPECT_TRUE(again->message.starts_with("the outcome could not be stored")) << again->message;
 }
 
+TEST_P(OnceTest, H16_AResultThatIsTooLargeMayBeRecordedSmaller) {
+  const Bytes huge(memory_->limits().value_bytes + 1, 'x');
+  const RunOptions options{.smaller = [] { return Effects().result("cut"); }};
+  const auto ran = once_.run("job", options, returning(Effects().result(huge)));
+  ASSERT_TRUE(ran.has_value());
+  EXPECT_EQ(ran->result, "cut");
+  EXPECT_EQ(run("job", must_not_run)->result, "cut");
+}
+
+TEST_P(OnceTest, AFailureThatTheStoreIsNotToldOfIsStillAFailure) {
+  const auto ran = run("job", [&](Attempt& attempt) -> Result<Effects> {
+    meet(std::vector<Fault>(1'000, Fault::fail_before));
+    return attempt.retry_later("the bank is closed");
+  });
+  EXPECT_EQ(error_of(ran, Why::retry)->message, "the bank is closed");
+  EXPECT_EQ(ran.error().unrecorded->code, ErrorCode::unavailable);
+}
+
 TEST_P(OnceTest, ARefusedConditionFreesTheKeyAndNamesThePart) {
   const documents::Content content{"x", "text/plain"};
   ASSERT_TRUE(once_.documents().put("doc", content, documents::IfAbsent{}));
@@ -212,7 +244,44 @@ TEST_P(OnceTest, ARefusedConditionFreesTheKeyAndNamesThePart) {
 }
 
 TEST_P(OnceTest, ABadKeyRunsNothing) {
-  EXPECT_EQ(error_of(run("", must_not_run), Why::store)->code, ErrorCode::invalid);
+  EXPECT_EQ(error_of(run("", must_not_run), Why::store_error)->code, ErrorCode::invalid);
+}
+
+TEST_P(OnceTest, ACallThatHasNoTimeBeginsNothing) {
+  constexpr Duration none{0};
+  const std::uint64_t calls = faulty_->counts().calls;
+  const std::vector<std::string> names = {"x"};
+  const documents::UpdateRequest update{
+      .modify = [](const auto&) -> Result<documents::Modified> { return Keep{}; }};
+  Claims& claims = once_.claims();
+  Log& log = once_.log();
+  Documents& documents = once_.documents();
+  Tallies& tallies = once_.tallies();
+  const std::vector<std::optional<ErrorCode>> codes = {
+      code_of(claims.take("x", {}, none, none)),
+      code_of(claims.renew("x", {}, 1s, none)),
+      code_of(claims.complete("x", {}, "", none)),
+      code_of(claims.release("x", {}, "", Release::final, none)),
+      code_of(claims.forget("x", none)),
+      code_of(claims.show("x", none)),
+      code_of(claims.list({}, "", 1, none)),
+      code_of(claims.seen(names, 1h, "", none)),
+      code_of(log.append("x", {{"e"}}, {}, none)),
+      code_of(log.read("x", {}, none)),
+      code_of(log.ends("x", none)),
+      code_of(log.trim("x", 1, none)),
+      code_of(documents.get("x", none)),
+      code_of(documents.put("x", {"y"}, documents::IfAbsent{}, {}, none)),
+      code_of(documents.remove("x", "e", {}, none)),
+      code_of(documents.update_if("x", "e", update, none)),
+      code_of(documents.update("x", update, none)),
+      code_of(tallies.merge("x", {.input = 1}, none)),
+      code_of(tallies.read("x", {}, {}, none)),
+      code_of(tallies.read_all(names, {}, {}, none)),
+      code_of(once_.commit(Effects().add("x", 1), "", none)),
+  };
+  EXPECT_EQ(codes, std::vector(codes.size(), std::optional(ErrorCode::unavailable)));
+  EXPECT_EQ(faulty_->counts().calls, calls);
 }
 
 TEST_P(OnceTest, ACommitUnderAnIdIsMadeOnce) {

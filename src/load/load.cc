@@ -106,7 +106,7 @@ Result<Socket> connect_to(const LoadOptions& options) {
   }
 }
 
-// The length of the whole answer at the front of `text`, or 0 if it is not all there yet.
+// The length of the whole answer at the front of `text`, or 0 if it is not complete yet.
 std::size_t whole_answer(std::string_view text) {
   const std::size_t head = text.find("\r\n\r\n");
   if (head == std::string_view::npos) return 0;
@@ -133,13 +133,13 @@ class Client {
   Result<void> send_next() {
     const std::string request = request_of(options_, run_, number_, sent_++);
     sent_at_ = Clock::now();
-    // A request is small next to a socket's buffer: it goes out whole or the peer is gone.
+    // A request is much smaller than a socket's buffer: it is sent whole, or the server is gone.
     const auto written = ::send(fd(), request.data(), request.size(), MSG_NOSIGNAL);
     if (written == static_cast<ssize_t>(request.size())) return {};
     return failure(ErrorCode::unavailable, "the server hung up");
   }
 
-  // Whether an answer is whole now; then its status is known.
+  // True once an answer is complete; then its status is known.
   Result<bool> receive() {
     std::array<char, 64U << 10> some;
     const auto count = ::recv(fd(), some.data(), some.size(), 0);

@@ -1,5 +1,5 @@
-// Drives a server from many connections at once and measures what comes back. One thread, because
-// what is measured shares the machine with it.
+// Drives a server from many connections at once and measures the answers. It has one thread,
+// because it shares the machine with the server.
 #pragma once
 
 #include <chrono>
@@ -37,12 +37,12 @@ struct LoadReport {
   }
 };
 
-// `progress` is called about four times a second with what there is so far. `unavailable` if there
-// is no server, or it hangs up.
+// `progress` is called about four times a second with the figures so far. `unavailable` if there is
+// no server, or it hangs up.
 Result<LoadReport> drive(const LoadOptions& options,
                          const std::function<void(const LoadReport&)>& progress);
 
-// The request that one client sends as its nth, all of it.
+// The bytes of the nth request of one client.
 std::string request_of(const LoadOptions& options, const std::string& run, unsigned client,
                        std::uint64_t n);
 

@@ -1,4 +1,7 @@
 #include "load/load.h"
+#include "wire/claims.h"
+#include "wire/log.h"
+#include "wire/tallies.h"
 
 namespace once::load {
 namespace {
@@ -21,14 +24,26 @@ std::string framed(const LoadOptions& options, std::string_view method, const st
   return out += body;
 }
 
-template <class Each>
-std::string array_of(unsigned count, Each each) {
-  std::string out = "[";
-  for (unsigned i = 0; i < count; ++i) {
-    if (i > 0) out += ',';
-    out += each(i);
+std::string seen_body(const LoadOptions& options, const std::string& prefix) {
+  wire::SeenRequest request;
+  for (unsigned i = 0; i < options.batch; ++i) {
+    request.ids.push_back(prefix + "-" + std::to_string(i));
   }
-  return out += ']';
+  return wire::encode(request);
+}
+
+// Events without a time can always be written.
+std::string append_body(const LoadOptions& options) {
+  wire::AppendBatch batch;
+  for (unsigned i = 0; i < options.batch; ++i) {
+    batch.events.push_back({std::to_string(i), std::nullopt});
+  }
+  return wire::encode(batch, wire::DataForm::json).value();
+}
+
+std::string add_body() {
+  const TallyRequest one{.input = std::int64_t{1}};
+  return wire::encode(one, wire::DataForm::json).value();
 }
 
 }  // namespace
@@ -39,16 +54,10 @@ std::string request_of(const LoadOptions& options, const std::string& run, unsig
   constexpr std::string_view kJson = "application/json";
   switch (options.workload) {
     case Workload::claims: return framed(options, "POST", "/v1/claims/" + mine, kJson, "{}");
-    case Workload::seen: {
-      const std::string ids = array_of(
-          options.batch, [&](unsigned i) { return "\"" + mine + "-" + std::to_string(i) + "\""; });
-      return framed(options, "POST", "/v1/seen", kJson, "{\"ids\":" + ids + "}");
-    }
-    case Workload::append: {
-      const std::string events = array_of(
-          options.batch, [](unsigned i) { return "{\"data\":" + std::to_string(i) + "}"; });
-      return framed(options, "POST", "/v1/logs/" + run, kJson, "{\"events\":" + events + "}");
-    }
+    case Workload::seen:
+      return framed(options, "POST", "/v1/seen", kJson, seen_body(options, mine));
+    case Workload::append:
+      return framed(options, "POST", "/v1/logs/" + run, kJson, append_body(options));
     case Workload::patch: {
       const std::string path = "/v1/docs/" + run + "-" + std::to_string(client % kDocuments);
       // The first one makes the document, if no other client has.
@@ -56,8 +65,7 @@ std::string request_of(const LoadOptions& options, const std::string& run, unsig
       const std::string patch = "{\"c" + std::to_string(client) + "\":" + std::to_string(n) + "}";
       return framed(options, "PATCH", path, "application/merge-patch+json", patch);
     }
-    case Workload::tally:
-      return framed(options, "POST", "/v1/tallies/" + run, kJson, R"({"kind":"sum","add":1})");
+    case Workload::tally: return framed(options, "POST", "/v1/tallies/" + run, kJson, add_body());
   }
   return "";
 }

@@ -16,7 +16,7 @@ std::string_view name_of(Exposition::Type type) {
   return "untyped";
 }
 
-// A help text has no quotes to escape, a label's value has.
+// Quotes are escaped in label values, not in help texts.
 void escape(std::string& out, std::string_view text, std::string_view special) {
   for (const char c : text) {
     if (c == '\n') {

@@ -18,13 +18,13 @@ class Exposition {
  public:
   enum class Type : std::uint8_t { counter, gauge, histogram };
 
-  // What the samples that follow belong to.
+  // Starts a family: the next samples belong to it.
   void family(std::string_view name, std::string_view help, Type type);
 
   void sample(const Labels& labels, std::uint64_t value);
   void sample(const Labels& labels, double value);
 
-  // `buckets` are as counted, each its own; one more than there are bounds.
+  // `buckets` are not cumulative; there is one more than there are bounds.
   void histogram(Labels labels, std::span<const double> bounds,
                  std::span<const std::uint64_t> buckets, double seconds);
 

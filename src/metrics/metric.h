@@ -1,5 +1,5 @@
-// Numbers that are counted while the program runs. Counting takes no lock; a reader sees each
-// number exact, but numbers that belong together may be one observation apart.
+// Counters, gauges and histograms. Counting takes no lock. A reader sees each number exactly, but
+// related numbers may be one observation apart.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class Gauge {
 
 class Histogram {
  public:
-  // Upper bounds in seconds, rising; a last bucket takes what is longer.
+  // Ascending upper bounds in seconds; a last bucket holds everything longer.
   explicit Histogram(std::span<const double> bounds)
       : bounds_(bounds.begin(), bounds.end()), buckets_(bounds.size() + 1) {}
 
@@ -43,7 +43,9 @@ class Histogram {
   }
 
   const std::vector<double>& bounds() const { return bounds_; }
-  std::uint64_t bucket(std::size_t index) const { return buckets_[index].value(); }  // Not summed.
+  std::uint64_t bucket(std::size_t index) const {
+    return buckets_[index].value();
+  }  // Not cumulative.
   double seconds() const { return static_cast<double>(nanoseconds_.value()) / 1e9; }
 
  private:

@@ -6,7 +6,7 @@
 namespace once::metrics {
 namespace {
 
-// How many bytes a character of UTF-8 takes that begins with this one; 0 if none does.
+// Length of the UTF-8 character that begins with this byte; 0 if none does.
 std::size_t length_of(unsigned char lead) {
   if (lead < 0x80) return 1;
   if (lead >= 0xc2 && lead < 0xe0) return 2;
@@ -14,7 +14,7 @@ std::size_t length_of(unsigned char lead) {
   return lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
 }
 
-// Whether the second byte may follow the first: no surrogates, nothing longer than need be.
+// Whether the second byte may follow the first: no surrogates, no overlong forms.
 bool may_follow(unsigned char lead, unsigned char second) {
   if (lead == 0xe0) return second >= 0xa0;
   if (lead == 0xed) return second < 0xa0;

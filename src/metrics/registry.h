@@ -1,7 +1,7 @@
 // All metrics of a program, by name. Safe to share between threads.
 //
-// A family may be asked for label values that a stranger chose, so it is bounded: beyond
-// kMaxSeries, and for a value that is too long or no UTF-8, the series is that of "other".
+// Label values may come from outside, so a family is bounded: beyond kMaxSeries, and for a value
+// that is too long or not UTF-8, it counts in the series "other".
 #pragma once
 
 #include <deque>
@@ -13,16 +13,16 @@
 #include <string_view>
 #include <vector>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "metrics/exposition.h"
 #include "metrics/metric.h"
 
 namespace once::metrics {
 
-inline constexpr std::size_t kMaxSeries = 200;      // Of a family, "other" not counted.
+inline constexpr std::size_t kMaxSeries = 200;      // Of a family, without "other".
 inline constexpr std::size_t kMaxLabelValue = 128;  // Bytes.
 
-// Names and helps are texts of the program: they must outlive the registry.
+// Names and help texts are literals of the program: they must outlive the registry.
 struct Description {
   std::string_view name;
   std::string_view help;
@@ -37,7 +37,7 @@ class AnyFamily {
 
 using LabelValues = std::vector<std::string>;
 
-// The values themselves if they may be a series, else "other" for each.
+// The values if they may be a series, otherwise "other" for each.
 LabelValues within_bounds(std::initializer_list<std::string_view> values);
 LabelValues other_values(std::size_t count);
 
@@ -53,8 +53,8 @@ class Family final : public AnyFamily {
   Family(Description what, Exposition::Type type, Make make)
       : what_(std::move(what)), type_(type), make_(std::move(make)) {}
 
-  // The metric of these values, one for each label; there from now on. Takes a lock: whoever counts
-  // often keeps what it got.
+  // The metric with one value for each label; created if it is new. Takes a lock: frequent callers
+  // keep the reference.
   Metric& with(std::initializer_list<std::string_view> values) {
     LabelValues wanted = within_bounds(values);
     const Lock lock(mutex_);
@@ -88,7 +88,7 @@ class Family final : public AnyFamily {
 
 class Registry {
  public:
-  // What they return lives as long as the registry.
+  // The returned references live as long as the registry.
   Family<Counter>& counters(Description what);
   Family<Gauge>& gauges(Description what);
   Family<Histogram>& histograms(Description what, std::vector<double> bounds);
@@ -96,8 +96,8 @@ class Registry {
   Gauge& gauge(std::string_view name, std::string_view help);
   Histogram& histogram(std::string_view name, std::string_view help, std::vector<double> bounds);
 
-  // For numbers that somebody else keeps: called at each reading, while the owner lives. One owner
-  // for each registry and name.
+  // For numbers kept elsewhere: called at each scrape while this object lives. One for each
+  // registry and name.
   using Collect = std::function<void(Exposition& out)>;
   class [[nodiscard]] Collecting {
    public:

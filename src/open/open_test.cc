@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "testing/needs_store.h"
 #include "testing/temp_dir.h"
 
 namespace once {
@@ -20,9 +21,14 @@ TEST(Open, MemoryIsAnAddress) {
 }
 
 TEST(Open, WhatIsNoStoreIsSaidSo) {
+  const bool embedded =
+      store_kind("rocksdb") != nullptr;  // ThreadSanitizer's lane is built without it.
   EXPECT_EQ(complaint("telepathy:there"),
-            "unsupported: no store \"telepathy:\"; there are memory:, rocksdb:, dynamodb:, "
-            "redis: and s3:, or a directory");
+            embedded
+                ? "unsupported: no store \"telepathy:\"; there are memory:, rocksdb:, dynamodb:, "
+                  "redis: and s3:, or a directory"
+                : "unsupported: no store \"telepathy:\"; there are memory:, dynamodb:, redis: "
+                  "and s3:");
   EXPECT_EQ(complaint(""), "invalid: a store's address is empty");
   EXPECT_EQ(complaint("memory:here"), "invalid: memory: takes neither a place nor options");
 }
@@ -35,8 +41,8 @@ TEST(Open, AnAddressTellsItsDirectory) {
   EXPECT_EQ(directory_of(""), std::nullopt);
 }
 
-#ifdef ONCE_HAS_ROCKSDB
 TEST(Open, ADirectoryIsAnAddressWithOrWithoutItsScheme) {
+  ONCE_NEEDS_STORE_KIND("rocksdb");
   const testing::TempDir dir;
   const std::string path = dir.path() / "state";
   for (const std::string& address : {path, "rocksdb:" + path}) {
@@ -49,16 +55,16 @@ TEST(Open, ADirectoryIsAnAddressWithOrWithoutItsScheme) {
 }
 
 TEST(Open, DurabilityIsAnOption) {
+  ONCE_NEEDS_STORE_KIND("rocksdb");
   const testing::TempDir dir;
   const std::string address = "rocksdb:" + (dir.path() / "state").string() + "?durability=";
   ASSERT_TRUE(open_store(address + "relaxed").has_value());
   EXPECT_EQ(complaint(address + "none"),
             "invalid: rocksdb has one option: durability=synced or relaxed");
 }
-#endif
 
-#ifdef ONCE_HAS_DYNAMODB
 TEST(Open, ATablesAddressIsCheckedBeforeAnythingIsSent) {
+  ONCE_NEEDS_STORE_KIND("dynamodb");
   EXPECT_EQ(complaint("dynamodb:jobs"),
             "invalid: a table's address is dynamodb://TABLE?region=REGION");
   EXPECT_EQ(complaint("dynamodb://"),
@@ -82,10 +88,9 @@ TEST(Open, ATablesAddressIsCheckedBeforeAnythingIsSent) {
   EXPECT_EQ(create_table("memory:").error().code, ErrorCode::unsupported);
   EXPECT_EQ(check_table("./here").error().code, ErrorCode::unsupported);
 }
-#endif
 
-#ifdef ONCE_HAS_REDIS
 TEST(Open, AnAddressOfRedisIsCheckedBeforeAnythingIsSent) {
+  ONCE_NEEDS_STORE_KIND("redis");
   const std::string form =
       "invalid: an address of Redis is redis://HOST:PORT/DATABASE, or "
       "redis://USER:PASSWORD@HOST:PORT/DATABASE with what is not a letter or digit as %XX";
@@ -105,13 +110,13 @@ TEST(Open, AnAddressOfRedisIsCheckedBeforeAnythingIsSent) {
 }
 
 TEST(Open, AServerThatIsNotThereIsUnavailableAndNoPasswordIsTold) {
+  ONCE_NEEDS_STORE_KIND("redis");
   const std::string said = complaint("redis://:s3cret@127.0.0.1:1/0?timeout=1");
-  EXPECT_EQ(said, "unavailable: redis: nobody answers at 127.0.0.1:1");
+  EXPECT_EQ(said, "unavailable: redis: 127.0.0.1:1: cannot connect: Connection refused");
 }
-#endif
 
-#ifdef ONCE_HAS_S3
 TEST(Open, AnAddressOfS3IsCheckedBeforeAnythingIsSent) {
+  ONCE_NEEDS_STORE_KIND("s3");
   const std::string form =
       "invalid: an address of S3 is s3://BUCKET/PREFIX?region=REGION, with a % in the prefix as "
       "%25 and a ? as %3F";
@@ -140,10 +145,10 @@ TEST(Open, AnAddressOfS3IsCheckedBeforeAnythingIsSent) {
 }
 
 TEST(Open, AnS3ThatIsNotThereIsUnavailable) {
+  ONCE_NEEDS_STORE_KIND("s3");
   EXPECT_TRUE(complaint("s3://jobs/p?timeout=1&endpoint=http://127.0.0.1:1")
                   .starts_with("unavailable: s3: "));
 }
-#endif
 
 }  // namespace
 }  // namespace once

@@ -1,11 +1,10 @@
 #include "primitives/claim_record.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 
+#include "base/encoding.h"
+#include "base/hash.h"
 #include "primitives/record.h"
-#include "primitives/text_armor.h"
 
 namespace once::claims {
 namespace {
@@ -59,7 +58,7 @@ Result<ClaimRecord> read_mark(Duration ttl, Time expiry) {
   return mark_at(expiry - kFenceMemory - ttl, ttl);
 }
 
-// Whether nothing is lost if only the ttl is kept, and the expiry.
+// Whether the ttl and the expiry are enough to restore the record.
 bool is_mark(const ClaimRecord& record) {
   return record.completed >= Time{} && record == mark_at(record.completed, record.ttl) &&
          expiry_of(record, record.completed) != kNever;
@@ -100,11 +99,7 @@ Result<ClaimRecord> decode_claim(const Item& item) {
   return record;
 }
 
-Bytes hash_of(std::string_view payload) {
-  XXH128_canonical_t bytes;
-  XXH128_canonicalFromHash(&bytes, XXH3_128bits(payload.data(), payload.size()));
-  return {reinterpret_cast<const char*>(bytes.digest), sizeof bytes.digest};
-}
+Bytes hash_of(std::string_view payload) { return hash128(payload); }
 
 Time expiry_of(const ClaimRecord& record, Time now) {
   switch (record.state) {
@@ -132,12 +127,12 @@ Ticket seal(const OpenTicket& ticket) {
   RecordWriter out(RecordKind::ticket, kFormat);
   out.number(ticket.version.number);
   write_fields(out, ticket.record);
-  return {armored(out.finish())};
+  return {base64url_encode(out.finish())};
 }
 
 Result<OpenTicket> unseal(const Ticket& ticket) {
   const auto bad = failure(ErrorCode::invalid, "not a ticket");
-  const std::optional<Bytes> bytes = unarmored(ticket.text);
+  const std::optional<Bytes> bytes = base64url_decode(ticket.text);
   if (!bytes) return bad;
   Result<RecordReader> in = RecordReader::open(*bytes, RecordKind::ticket, kFormat);
   if (!in) return bad;

@@ -1,4 +1,4 @@
-// What a claim's key holds, and the ticket that proves one claim.
+// The item of a claim, and the ticket that proves one claim.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct ClaimRecord {
   State state = State::free;
   std::int64_t fence = 0;
   std::int64_t attempt = 0;
-  std::uint64_t nonce = 0;  // With the fence, names the claim.
+  std::uint64_t nonce = 0;  // Identifies the claim, together with the fence.
   std::string owner;
   std::string request;
   Bytes payload_hash;  // Empty when there was no payload.
@@ -22,37 +22,37 @@ struct ClaimRecord {
   Time claimed;
   Time lease_until;
   Time completed;
-  Time kept_until;  // An outcome is remembered until then; after it the key is free.
+  Time kept_until;  // How long an outcome is kept; after that the key is free.
   Bytes result;
-  Bytes receipt;  // Of the effects that completed it; empty if it was completed alone.
+  Bytes receipt;  // Of the effects that completed it; empty if there were none.
 
   friend bool operator==(const ClaimRecord&, const ClaimRecord&) = default;
 };
 
-// How long a freed key keeps its fence and attempt, at least (H13).
+// How long a free key keeps its fence and attempt, at least (docs/hazards.md#h13).
 inline constexpr Duration kFenceMemory = std::chrono::hours(1);
 
-// The value of a claim's item, whose expiry must be expiry_of() the record: a mark is no more than
-// its ttl, and the expiry tells the rest.
+// The value of a claim's item, whose expiry must be expiry_of() the record: a mark is stored as its
+// ttl alone, and the rest follows from the expiry.
 Value encode(const ClaimRecord& record);
 Result<ClaimRecord> decode_claim(const Item& item);
 
-// Done at `now` without anybody's name, request, payload or result: what seen() mostly leaves.
+// Done at `now` without owner, request, payload or result: what seen() usually stores.
 ClaimRecord mark_at(Time now, Duration ttl);
 
-// 16 bytes; equal payloads have equal hashes, others practically never.
+// 16 bytes. Different payloads practically never have equal hashes.
 Bytes hash_of(std::string_view payload);
 
-// The item's expiry: never while busy; later an hour after there is nothing to remember.
+// The item's expiry: never while busy, else an hour after the outcome expires.
 Time expiry_of(const ClaimRecord& record, Time now);
 
 bool same_claim(const ClaimRecord& a, const ClaimRecord& b);
 
-// The record once it has an outcome, done or failed.
+// The record with an outcome: done or failed.
 ClaimRecord with_outcome(ClaimRecord record, ClaimRecord::State state, Bytes result, Time now);
 
-// A ticket carries the record as it was claimed and the version under which it was stored, so that
-// completing it needs no read.
+// A ticket carries the record as claimed, and the version under which it was stored: completing the
+// claim needs no read.
 struct OpenTicket {
   ClaimRecord record;
   Version version;

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "primitives/claim_record.h"
+#include "primitives/commit_resolved.h"
 #include "primitives/keys.h"
-#include "primitives/landing.h"
 
 namespace once::claims {
 namespace {
@@ -34,31 +34,31 @@ Result<void> check_request(const ClaimRequest& request) {
   return check_times(request.lease, request.ttl);
 }
 
-bool remembers(const ClaimRecord& record, Time now) {
+bool has_outcome(const ClaimRecord& record, Time now) {
   return (record.state == State::done || record.state == State::failed) && now < record.kept_until;
 }
 
-// Busy, or with an outcome to show.
-bool visible(const ClaimRecord& record, Time now) {
-  return record.state == State::busy || remembers(record, now);
+// Busy, or with an outcome that is still kept.
+bool is_visible(const ClaimRecord& record, Time now) {
+  return record.state == State::busy || has_outcome(record, now);
 }
 
 bool is_held(const ClaimRecord& record, Time now, Duration clock_error) {
   return record.state == State::busy && now < later(record.lease_until, clock_error);
 }
 
-Claimed claimed_as(const ClaimRecord& record, Version version) {
+Claimed claimed_from(const ClaimRecord& record, Version version) {
   return {seal({record, version}), record.fence, record.attempt, record.lease_until};
 }
 
-// One who wants a key.
-struct Applicant {
+// A caller that wants a key.
+struct Claimant {
   ClaimRequest request;
   Bytes payload_hash;
   std::uint64_t nonce;
 
-  // The next claim after `last`, or the first.
-  ClaimRecord claim_after(const ClaimRecord* last, Time now) const {
+  // The record of a claim that follows `last`, or of the first one.
+  ClaimRecord record_after(const ClaimRecord* last, Time now) const {
     const bool same_try =
         last != nullptr && (last->state == State::busy || last->state == State::free);
     const std::int64_t past_fence = last != nullptr ? last->fence + 1 : 1;
@@ -79,17 +79,17 @@ struct Applicant {
            payload_hash != record.payload_hash;
   }
 
-  // What stands in the way, if anything does.
+  // The answer if `record` prevents the claim; empty if the key may be taken.
   std::optional<ClaimOutcome> answer(const ClaimRecord& record, Version version, Time now,
                                      Duration clock_error) const {
-    const bool remembered = remembers(record, now);
+    const bool finished = has_outcome(record, now);
     const bool ours = record.state == State::busy && !request.request.empty() &&
                       record.request == request.request;
-    if (!remembered && !ours && !is_held(record, now, clock_error)) return std::nullopt;
+    if (!finished && !ours && !is_held(record, now, clock_error)) return std::nullopt;
     if (differs_from(record)) return Mismatch{};
-    if (remembered) return Done{record.result, record.completed, record.state == State::failed};
+    if (finished) return Done{record.result, record.completed, record.state == State::failed};
     if (ours) {
-      Claimed again = claimed_as(record, version);
+      Claimed again = claimed_from(record, version);
       again.repeated = true;
       return again;
     }
@@ -97,63 +97,63 @@ struct Applicant {
   }
 };
 
-Plan<ClaimOutcome> take_as(Key key, Applicant applicant) {
+Plan<ClaimOutcome> take_as(Key key, Claimant claimant) {
   const Limits* limits = co_await store_limits();
   Time now = co_await store_now();
-  ClaimRecord wanted = applicant.claim_after(nullptr, now);
+  ClaimRecord wanted = claimant.record_after(nullptr, now);
   Write write = put(key, encode(wanted), absent_lasting());
   for (;;) {
-    const CommitOutcome outcome = co_await land(write);
-    if (committed(outcome)) co_return claimed_as(wanted, write.version);
-    const std::optional<Item>& standing = std::get<Lost>(outcome).standing;
+    const CommitOutcome outcome = co_await commit_resolved(write);
+    if (committed(outcome)) co_return claimed_from(wanted, write.version);
+    const std::optional<Item>& current = std::get<Lost>(outcome).current;
     now = co_await store_now();
-    if (!standing) {
-      wanted = applicant.claim_after(nullptr, now);
+    if (!current) {
+      wanted = claimant.record_after(nullptr, now);
       write = put(key, encode(wanted), absent_lasting());
       continue;
     }
-    const Result<ClaimRecord> record = decode_claim(*standing);
+    const Result<ClaimRecord> record = decode_claim(*current);
     if (!record) co_return std::unexpected(record.error());
-    auto answer = applicant.answer(*record, standing->version, now, limits->clock_error);
+    auto answer = claimant.answer(*record, current->version, now, limits->clock_error);
     if (answer) co_return std::move(*answer);
-    wanted = applicant.claim_after(&*record, now);
-    write = put(key, encode(wanted), unchanged(standing->version));
+    wanted = claimant.record_after(&*record, now);
+    write = put(key, encode(wanted), unchanged(current->version));
   }
 }
 
-// What a ticket's holder makes of its claim at a time.
+// How a ticket's holder changes its record.
 using Settlement = std::function<ClaimRecord(ClaimRecord record, Time now)>;
 
-// Whether the claim was settled in this very way before; nothing if it can still be settled.
-std::optional<SettleOutcome> settled_before(const ClaimRecord& standing, const ClaimRecord& ours,
-                                            const ClaimRecord& wanted) {
-  if (!same_claim(standing, ours)) return Fenced{};
-  if (standing.state == State::busy) return std::nullopt;
-  if (standing.state == wanted.state && standing.result == wanted.result) return Settled{true};
-  return standing.state == State::free ? SettleOutcome(Fenced{}) : SettleOutcome(Mismatch{});
+// The answer if the claim was settled before; empty if it can still be settled.
+std::optional<SettleOutcome> answer_if_settled(const ClaimRecord& current, const ClaimRecord& ours,
+                                               const ClaimRecord& wanted) {
+  if (!same_claim(current, ours)) return Fenced{};
+  if (current.state == State::busy) return std::nullopt;
+  if (current.state == wanted.state && current.result == wanted.result) return Settled{true};
+  return current.state == State::free ? SettleOutcome(Fenced{}) : SettleOutcome(Mismatch{});
 }
 
-// Applies `settlement` to the claim that `ticket` proves, wherever it stands by now: renewing
-// changes its version, but not whose it is (H14).
+// Applies `settlement` to the claim that `ticket` proves. Renewals since then changed its version,
+// but not its holder (docs/hazards.md#h14).
 Plan<SettleOutcome> settle(Key key, OpenTicket ticket, Settlement settlement) {
   for (;;) {
     const Time now = co_await store_now();
     const ClaimRecord wanted = settlement(ticket.record, now);
     Write write = put(key, encode(wanted), unchanged(ticket.version), expiry_of(wanted, now));
-    const CommitOutcome outcome = co_await land(write);
+    const CommitOutcome outcome = co_await commit_resolved(write);
     if (committed(outcome)) co_return Settled{false};
-    const std::optional<Item>& standing = std::get<Lost>(outcome).standing;
-    if (!standing) co_return Fenced{};
-    const Result<ClaimRecord> record = decode_claim(*standing);
+    const std::optional<Item>& current = std::get<Lost>(outcome).current;
+    if (!current) co_return Fenced{};
+    const Result<ClaimRecord> record = decode_claim(*current);
     if (!record) co_return std::unexpected(record.error());
-    auto before = settled_before(*record, ticket.record, wanted);
+    auto before = answer_if_settled(*record, ticket.record, wanted);
     if (before) co_return *before;
-    ticket = {*record, standing->version};
+    ticket = {*record, current->version};
   }
 }
 
-// Only what later claims must know. The nonce stays for a holder that releases twice.
-ClaimRecord freed(const ClaimRecord& record, std::uint64_t nonce) {
+// Keeps only what later claims need. The nonce identifies a holder that releases twice.
+ClaimRecord free_record(const ClaimRecord& record, std::uint64_t nonce) {
   return {.state = State::free, .fence = record.fence, .attempt = record.attempt, .nonce = nonce};
 }
 
@@ -176,8 +176,8 @@ Plan<ClaimOutcome> take(Key key, ClaimRequest request) {
   if (const Result<void> ok = check_request(request); !ok) co_return std::unexpected(ok.error());
   const std::uint64_t nonce = co_await random_number();
   Bytes hash = request.payload ? hash_of(*request.payload) : Bytes();
-  Applicant applicant{std::move(request), std::move(hash), nonce};
-  co_return co_await take_as(std::move(key), std::move(applicant));
+  Claimant claimant{std::move(request), std::move(hash), nonce};
+  co_return co_await take_as(std::move(key), std::move(claimant));
 }
 
 Plan<ClaimOutcome> take_within(Key key, ClaimRequest request, Duration wait) {
@@ -197,7 +197,7 @@ Plan<ClaimOutcome> take_within(Key key, ClaimRequest request, Duration wait) {
 Plan<RenewOutcome> renew(Key key, Ticket ticket, Duration lease) {
   if (const Result<void> ok = check_times(lease, {}); !ok) co_return std::unexpected(ok.error());
   Result<OpenTicket> open = unseal(ticket);
-  if (!open) co_return Fenced{};  // It proves nothing.
+  if (!open) co_return Fenced{};
   Time until;
   Settlement prolong = [lease, &until](ClaimRecord record, Time now) {
     record.lease_until = until = later(now, lease);
@@ -210,7 +210,7 @@ Plan<RenewOutcome> renew(Key key, Ticket ticket, Duration lease) {
 
 Plan<SettleOutcome> complete(Key key, Ticket ticket, Bytes result) {
   Result<OpenTicket> open = unseal(ticket);
-  if (!open) co_return Fenced{};  // It proves nothing.
+  if (!open) co_return Fenced{};
   Settlement finish = [&result](ClaimRecord record, Time now) {
     return with_outcome(std::move(record), State::done, result, now);
   };
@@ -219,36 +219,36 @@ Plan<SettleOutcome> complete(Key key, Ticket ticket, Bytes result) {
 
 Plan<SettleOutcome> release(Key key, Ticket ticket, Bytes failure, Release how) {
   Result<OpenTicket> open = unseal(ticket);
-  if (!open) co_return Fenced{};  // It proves nothing.
-  Settlement let_go = [&failure, how](ClaimRecord record, Time now) {
-    if (how == Release::retryable) return freed(record, record.nonce);
+  if (!open) co_return Fenced{};
+  Settlement give_up = [&failure, how](ClaimRecord record, Time now) {
+    if (how == Release::retryable) return free_record(record, record.nonce);
     return with_outcome(std::move(record), State::failed, failure, now);
   };
-  co_return co_await settle(std::move(key), std::move(*open), let_go);
+  co_return co_await settle(std::move(key), std::move(*open), give_up);
 }
 
 Plan<bool> forget(Key key) {
   for (;;) {
-    const std::optional<Item> standing = co_await get(key);
-    if (!standing) co_return false;
-    const Result<ClaimRecord> record = decode_claim(*standing);
+    const std::optional<Item> current = co_await get(key);
+    if (!current) co_return false;
+    const Result<ClaimRecord> record = decode_claim(*current);
     if (!record) co_return std::unexpected(record.error());
     const Time now = co_await store_now();
-    if (!visible(*record, now)) co_return false;
-    const ClaimRecord blank = freed(*record, 0);
-    Write write = put(key, encode(blank), unchanged(standing->version), expiry_of(blank, now));
-    const CommitOutcome outcome = co_await land(write);
+    if (!is_visible(*record, now)) co_return false;
+    const ClaimRecord blank = free_record(*record, 0);
+    Write write = put(key, encode(blank), unchanged(current->version), expiry_of(blank, now));
+    const CommitOutcome outcome = co_await commit_resolved(write);
     if (committed(outcome)) co_return true;
   }
 }
 
 Plan<std::optional<ClaimState>> show(Key key) {
-  const std::optional<Item> standing = co_await get(key);
-  if (!standing) co_return std::optional<ClaimState>();
-  const Result<ClaimRecord> record = decode_claim(*standing);
+  const std::optional<Item> current = co_await get(key);
+  if (!current) co_return std::optional<ClaimState>();
+  const Result<ClaimRecord> record = decode_claim(*current);
   if (!record) co_return std::unexpected(record.error());
   const Time now = co_await store_now();
-  co_return visible(*record, now) ? std::optional(state_of(*record)) : std::nullopt;
+  co_return is_visible(*record, now) ? std::optional(state_of(*record)) : std::nullopt;
 }
 
 Plan<ClaimPage> list(std::string name_space, std::optional<ClaimState::Kind> kind,
@@ -260,13 +260,25 @@ Plan<ClaimPage> list(std::string name_space, std::optional<ClaimState::Kind> kin
   for (const ListPage::Listed& listed : found.items) {
     const Result<ClaimRecord> record = decode_claim(listed.item);
     if (!record) co_return std::unexpected(record.error());
-    if (!visible(*record, now)) continue;
+    if (!is_visible(*record, now)) continue;
     ClaimState state = state_of(*record);
     if (kind && state.kind != *kind) continue;
     page.claims.push_back(
         {std::string(keys::name_in(listed.key.partition.home)), std::move(state)});
   }
   co_return std::move(page);
+}
+
+Result<ClaimOutcome> or_proceed(Result<ClaimOutcome> answer, IfStoreDown policy) {
+  if (policy == IfStoreDown::proceed && is_transient(answer)) return Unguarded{};
+  return answer;
+}
+
+Result<Seen> or_proceed(Result<Seen> answer, std::size_t ids, IfStoreDown policy) {
+  if (policy == IfStoreDown::proceed && is_transient(answer)) {
+    return Seen{std::vector<bool>(ids, true), false};
+  }
+  return answer;
 }
 
 }  // namespace once::claims

@@ -1,4 +1,4 @@
-// Claims on a memory store behind a meter and a fault injector, in time that tests move.
+// Claims on a memory store behind a meter and a fault injector, with a clock that tests move.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 
 #include "once/claims.h"
 #include "once/faulty_store.h"
+#include "once/local.h"
 #include "once/memory_store.h"
 #include "once/metered_store.h"
 #include "testing/manual_clock.h"
@@ -37,7 +38,7 @@ class ClaimsFixture : public ::testing::Test {
   std::unique_ptr<Store> memory_ = testing::store_under_test(clock_);
   std::unique_ptr<MeteredStore> metered_ = meter(*memory_);
   std::unique_ptr<FaultyStore> faulty_ = inject_faults(*metered_, {}, clock_);
-  Claims claims_{*faulty_, "default", clock_, entropy_};
+  LocalClaims claims_{*faulty_, "default", clock_, entropy_};
   std::uint64_t calls_ = 0;
 };
 

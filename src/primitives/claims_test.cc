@@ -1,9 +1,11 @@
 #include "once/claims.h"
+#include "once/local.h"
 
 #include <set>
 
 #include "primitives/claim_record.h"
 #include "primitives/claims_fixture.h"
+#include "testing/limited_store.h"
 
 namespace once {
 namespace {
@@ -220,7 +222,7 @@ TEST_F(ClaimsTest, ShowsTheRecord) {
 }
 
 TEST_F(ClaimsTest, ListsTheBusyOnesOfItsNamespaceInPages) {
-  Claims others(*faulty_, "others", clock_, entropy_);
+  LocalClaims others(*faulty_, "others", clock_, entropy_);
   ASSERT_TRUE(others.take("theirs", {}).has_value());
   for (int i = 0; i < 20; ++i) claimed("job/" + std::to_string(i));
   as<Settled>(claims_.complete("finished", claimed("finished").ticket, ""));
@@ -245,7 +247,7 @@ TEST_F(ClaimsTest, BadInputIsInvalidAndChangesNothing) {
   EXPECT_EQ(claims_.take("job", {.lease = 0s}).error().code, ErrorCode::invalid);
   EXPECT_EQ(claims_.take("job", {.ttl = -1s}).error().code, ErrorCode::invalid);
   EXPECT_EQ(claims_.take("job", {.owner = std::string(513, 'x')}).error().code, ErrorCode::invalid);
-  EXPECT_EQ(Claims(*memory_, "a/b").take("job", {}).error().code, ErrorCode::invalid);
+  EXPECT_EQ(LocalClaims(*memory_, "a/b").take("job", {}).error().code, ErrorCode::invalid);
   EXPECT_EQ(testing::items_in(*memory_), 0U);
 }
 
@@ -280,6 +282,42 @@ TEST_F(ClaimsTest, WhenTheStoreIsDownACallerMayProceedUnguarded) {
   EXPECT_EQ(claims_.seen(ids, 1h).value(), std::vector<bool>(3, true));
   EXPECT_EQ(claims_.take("", {}).error().code, ErrorCode::invalid);
   claimed("job");
+}
+
+// --- Which clock decides when a lease is over. ---
+
+class ClaimClocks : public ClaimsFixture {
+ protected:
+  ClaimClocks() { limits_.clock_error = 2s; }
+
+  Limits limits_ = memory_->limits();
+};
+
+TEST_F(ClaimClocks, H15_AClientWhoseClockIsFiveMinutesFastTakesNothingOver) {
+  claimed("job", {.lease = 10s});
+  testing::ManualClock fast(clock_.now() + 5min);
+  LocalClaims hasty(*faulty_, "default", fast, entropy_);
+  as<Busy>(hasty.take("job", {}));
+  clock_.advance(10s);
+  EXPECT_EQ(as<Claimed>(hasty.take("job", {})).lease_until, clock_.now() + 30s);
+}
+
+TEST_F(ClaimClocks, H15_WhereClocksDisagreeALeaseIsTakenOverAfterItsEndByAsMuch) {
+  testing::LimitedStore shared(*memory_, limits_);
+  LocalClaims claims(shared, "default", clock_, entropy_);
+  const Claimed claim = as<Claimed>(claims.take("job", {.lease = 10s}));
+  clock_.advance(12s - 1ms);
+  EXPECT_EQ(as<Busy>(claims.take("job", {})).lease_until, claim.lease_until);
+  clock_.advance(1ms);
+  EXPECT_EQ(as<Claimed>(claims.take("job", {})).attempt, 2);
+}
+
+TEST_F(ClaimClocks, H15_ALeaseEndsToTheMillisecond) {
+  claimed("job", {.lease = 10s});
+  clock_.advance(10s - 1ms);
+  as<Busy>(claims_.take("job", {}));
+  clock_.advance(1ms);
+  EXPECT_EQ(claimed("job").attempt, 2);
 }
 
 }  // namespace

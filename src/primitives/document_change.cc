@@ -1,76 +1,72 @@
 #include "primitives/document_change.h"
 
-#include <algorithm>
-
 #include "primitives/keys.h"
 
 namespace once::documents {
 namespace {
 
-// So long that no attempt outlives its id.
-constexpr Duration kMinTtl = 2 * kAttemptLife;
-constexpr Duration kMaxTtl = std::chrono::days(30);
-constexpr Duration kFirstPause{10};
-constexpr Duration kLongestPause{1'000};
+constexpr Duration kMinIdTtl = 2 * kAttemptLife;  // No attempt outlives its id.
+constexpr Duration kMaxIdTtl = std::chrono::days(30);
 
 Result<void> check_identity(const Identity& identity) {
   if (identity.id.empty()) return {};
-  if (identity.ttl < kMinTtl || identity.ttl > kMaxTtl) {
+  if (identity.ttl < kMinIdTtl || identity.ttl > kMaxIdTtl) {
     return failure(ErrorCode::invalid, "the ttl of a change's id is 2 minutes to 30 days");
   }
   return keys::check_name(identity.id);
 }
 
-Earlier compare(const Bytes& hash, Version stamp, const Call& call) {
-  if (stamp == call.stamp) return Earlier::ours;
-  return hash == call.hash ? Earlier::replayed : Earlier::mismatch;
+EarlierChange compare(const Bytes& hash, Version stamp, const ChangeCall& call) {
+  if (stamp == call.stamp) return EarlierChange::ours;
+  return hash == call.hash ? EarlierChange::replayed : EarlierChange::mismatch;
 }
 
 }  // namespace
 
-Plan<Call> start_call(Key key, Identity identity, Bytes hash) {
+Plan<ChangeCall> start_call(Key key, Identity identity, Bytes hash) {
   if (const Result<void> ok = check_identity(identity); !ok) co_return std::unexpected(ok.error());
   const Limits* limits = co_await store_limits();
   const Version stamp = co_await fresh_version();
-  co_return Call{std::move(key),
-                 std::move(identity),
-                 std::move(hash),
-                 stamp,
-                 limits->writes_per_commit == 1,
-                 limits->clock_error};
+  co_return ChangeCall{std::move(key),
+                       std::move(identity),
+                       std::move(hash),
+                       stamp,
+                       limits->writes_per_commit == 1,
+                       limits->clock_error};
 }
 
-Earlier find_in(const DocumentRecord& record, const Call& call, Time now) {
-  if (!call.has_id()) return Earlier::no;
+EarlierChange find_in_record(const DocumentRecord& record, const ChangeCall& call, Time now) {
+  if (!call.has_id()) return EarlierChange::none;
   for (const MadeChange& made : record.made) {
-    if (made.id != call.identity.id || !remembered(made, now, call.clock_error)) continue;
+    if (made.id != call.identity.id || !is_remembered(made, now, call.clock_error)) continue;
     return compare(made.hash, made.stamp, call);
   }
-  return Earlier::no;
+  return EarlierChange::none;
 }
 
-Plan<Earlier> find_marker(Call call) {
+Plan<EarlierChange> find_marker(ChangeCall call) {
   const Key key = keys::document_change(call.key, call.identity.id);
   const std::optional<Item> marker = co_await once::get(key);
-  if (!marker) co_return Earlier::no;
+  if (!marker) co_return EarlierChange::none;
   const Result<Bytes> hash = decode_marker(*marker);
   if (!hash) co_return std::unexpected(hash.error());
   co_return compare(*hash, marker->version, call);
 }
 
-Plan<Earlier> find_earlier(Call call, DocumentRecord record) {
+Plan<EarlierChange> find_earlier(ChangeCall call, DocumentRecord record) {
   if (call.has_marker()) co_return co_await find_marker(std::move(call));
   const Time now = co_await store_now();
-  co_return find_in(record, call, now);
+  co_return find_in_record(record, call, now);
 }
 
-Result<DocumentRecord> record_after(DocumentRecord last, const Modified& wanted, const Call& call,
-                                    Time now) {
+Result<DocumentRecord> record_after(DocumentRecord last, const Modified& wanted,
+                                    const ChangeCall& call, Time now) {
   const Content* content = std::get_if<Content>(&wanted);
   DocumentRecord next{content != nullptr, call.stamp,
                       content != nullptr ? *content : Content{"", ""}, std::move(last.made)};
-  std::erase_if(next.made,
-                [&](const MadeChange& made) { return !remembered(made, now, call.clock_error); });
+  std::erase_if(next.made, [&](const MadeChange& made) {
+    return !is_remembered(made, now, call.clock_error);
+  });
   if (!call.has_id() || !call.ids_in_item) return next;
   if (next.made.size() >= kMaxIdsInItem) {
     return failure(ErrorCode::unavailable, "overloaded: too many recent changes with an id");
@@ -79,7 +75,7 @@ Result<DocumentRecord> record_after(DocumentRecord last, const Modified& wanted,
   return next;
 }
 
-Write marker_of(const Call& call, Time now) {
+Write marker_of(const ChangeCall& call, Time now) {
   Write marker =
       once::put(keys::document_change(call.key, call.identity.id), encode_marker(call.hash),
                 absent(), later(later(now, call.identity.ttl), call.clock_error));
@@ -87,19 +83,7 @@ Write marker_of(const Call& call, Time now) {
   return marker;
 }
 
-Plan<std::monostate> pause_within(Duration bound) {
-  const std::uint64_t drawn = co_await random_number();
-  co_await pause(
-      Duration(static_cast<std::int64_t>(drawn % (static_cast<std::uint64_t>(bound.count()) + 1))));
-  co_return std::monostate{};
-}
-
-Plan<std::monostate> back_off(int retry) {
-  const Duration bound = std::min(kLongestPause, kFirstPause * (1 << std::min(retry, 10)));
-  co_return co_await pause_within(bound);
-}
-
-std::unexpected<Error> doubt() {
+std::unexpected<Error> outcome_unknown() {
   return failure(ErrorCode::unknown, "a reply was lost; the change may have been made");
 }
 

@@ -8,11 +8,11 @@
 
 namespace once::documents {
 
-struct Call {
+struct ChangeCall {
   Key key;
   Identity identity;
-  Bytes hash;     // Of what the id stands for.
-  Version stamp;  // This call's own.
+  Bytes hash;     // Of the change that the id names.
+  Version stamp;  // Unique to this call.
   bool ids_in_item = false;
   Duration clock_error{};
 
@@ -20,40 +20,35 @@ struct Call {
   bool has_marker() const { return has_id() && !ids_in_item; }
 };
 
-// Refuses a bad identity, and gives the call its stamp.
-Plan<Call> start_call(Key key, Identity identity, Bytes hash);
+// Refuses an invalid identity, and gives the call its stamp.
+Plan<ChangeCall> start_call(Key key, Identity identity, Bytes hash);
 
-// Whether the call's id stands for a change that was made.
-enum class Earlier : std::uint8_t {
-  no,
-  ours,      // By this very call, whose reply was lost.
-  replayed,  // By another with the same body.
-  mismatch,  // By another with another body.
+// Whether a change was made under the call's id.
+enum class EarlierChange : std::uint8_t {
+  none,
+  ours,      // By this call, whose reply was lost.
+  replayed,  // By an earlier call with the same body.
+  mismatch,  // By an earlier call with a different body.
 };
 
-Earlier find_in(const DocumentRecord& record, const Call& call, Time now);
+EarlierChange find_in_record(const DocumentRecord& record, const ChangeCall& call, Time now);
 
-// As find_in, from the marker. `no` is the last word only on a document that was read before.
-Plan<Earlier> find_marker(Call call);
+// The same, from the id's marker. `none` is final only if the document was read before.
+Plan<EarlierChange> find_marker(ChangeCall call);
 
-// Wherever this store keeps it; `record` is what the document's key held just now.
-Plan<Earlier> find_earlier(Call call, DocumentRecord record);
+// The same, wherever this store keeps ids. `record` is the document's current one.
+Plan<EarlierChange> find_earlier(ChangeCall call, DocumentRecord record);
 
-// The record that this call puts in place of `last`. `unavailable` when it would have to remember
-// too many ids.
-Result<DocumentRecord> record_after(DocumentRecord last, const Modified& wanted, const Call& call,
-                                    Time now);
+// The record with which this call replaces `last`. `unavailable` if it would have to remember too
+// many ids.
+Result<DocumentRecord> record_after(DocumentRecord last, const Modified& wanted,
+                                    const ChangeCall& call, Time now);
 
-// What a call with an id writes beside the document.
-Write marker_of(const Call& call, Time now);
+// The marker that a call with an id writes beside the document.
+Write marker_of(const ChangeCall& call, Time now);
 
-// Waits anything from no time to `bound`.
-Plan<std::monostate> pause_within(Duration bound);
-
-// Waits a moment before looking again for what became of a write.
-Plan<std::monostate> back_off(int retry);
-
-std::unexpected<Error> doubt();  // The `unknown` of a call that cannot find out.
+// The `unknown` of a call that cannot find out whether it made its change.
+std::unexpected<Error> outcome_unknown();
 
 Result<void> check_content(const Content& content);
 

@@ -12,8 +12,8 @@ constexpr Duration kGetTakes{20};
 constexpr Duration kCommitTakes{60};
 constexpr Duration kBase{100};  // Of pauses after a conflict.
 
-// Instances of a program that share nothing but a store, all started in the same millisecond. A
-// step takes effect when it is over.
+// Instances of a program that share only a store, all started in the same millisecond. A step takes
+// effect at its end.
 class Instances {
  public:
   explicit Instances(std::uint64_t seed) : entropy_(seed) {}
@@ -25,7 +25,7 @@ class Instances {
     runs_.push_back(std::make_unique<Run>(*this, std::move(plan)));
   }
 
-  // When the last one ended.
+  // When the last instance ended.
   Duration run() {
     const Time start = clock_.now();
     for (const auto& run : runs_) go_on(*run);
@@ -40,7 +40,7 @@ class Instances {
     return clock_.now() - start;
   }
 
-  // How many were told that their change was made.
+  // How many instances were told that their change was made.
   int succeeded() {
     int count = 0;
     for (const auto& run : runs_) {
@@ -89,7 +89,7 @@ class Instances {
   int order_ = 0;
 };
 
-// Document 3's policy as it is written down: 100, 200, 400 ms, the same for everyone.
+// The policy of docs/recipes.md#3-etag-documents as written: 100, 200, 400 ms for every writer.
 Plan<UpdateOutcome> append_without_jitter(std::string word) {
   const Identity nameless;
   for (int attempt = 0; attempt < 4; ++attempt) {
@@ -104,7 +104,7 @@ Plan<UpdateOutcome> append_without_jitter(std::string word) {
   co_return Contended{};
 }
 
-// Thirty writers; each knows only of the conflicts that it met itself.
+// Thirty writers; each knows only its own conflicts.
 std::vector<std::unique_ptr<Contention>> add_writers(Instances& instances) {
   std::vector<std::unique_ptr<Contention>> apart;
   for (int i = 0; i < kWriters; ++i) {

@@ -1,11 +1,11 @@
-// What the tests of documents share: each runs on a store that takes many writes a commit and on
-// one that takes a single write.
+// Documents on a store that takes many writes per commit, and on one that takes a single write.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include "once/documents.h"
 #include "once/faulty_store.h"
+#include "once/local.h"
 #include "once/memory_store.h"
 #include "once/metered_store.h"
 #include "testing/limited_store.h"
@@ -18,7 +18,7 @@ inline const Key kDoc = document_key("test", "doc");
 
 inline Content text(Bytes bytes) { return {std::move(bytes), "text/plain"}; }
 
-// Appends `word` to what stands there, or begins with it.
+// Appends `word` to the document, or creates it with that.
 inline Modify appending(std::string word) {
   return [word](const std::optional<Content>& standing) -> Result<Modified> {
     return text((standing ? standing->bytes : "") + word);
@@ -37,7 +37,7 @@ class DocumentsTest : public ::testing::TestWithParam<std::size_t> {
   Bytes bytes_now() { return documents_.get("doc")->value().content.bytes; }
   bool absent_now() { return !documents_.get("doc")->has_value(); }
 
-  // The document that stands after a put, a removal or an update that succeeded.
+  // The answer to a put, a removal or an update that succeeded.
   template <class Outcome>
   static const Updated& made(const Result<Outcome>& outcome) {
     return std::get<Updated>(outcome.value());
@@ -57,7 +57,7 @@ class DocumentsTest : public ::testing::TestWithParam<std::size_t> {
   testing::LimitedStore limited_{*memory_, GetParam()};
   std::unique_ptr<MeteredStore> metered_ = meter(limited_);
   std::unique_ptr<FaultyStore> faulty_ = inject_faults(*metered_, {}, clock_);
-  Documents documents_{*faulty_, "test", clock_, entropy_};
+  LocalDocuments documents_{*faulty_, "test", clock_, entropy_};
 };
 
 inline std::string name_of_store(const ::testing::TestParamInfo<std::size_t>& info) {

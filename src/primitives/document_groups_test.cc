@@ -27,7 +27,7 @@ Bytes bytes_in(Store& store) {
 class CombinedUpdates : public ::testing::TestWithParam<std::size_t> {};
 INSTANTIATE_TEST_SUITE_P(Stores, CombinedUpdates, ::testing::Values(100, 1), name_of_store);
 
-// The gate stands for a slow commit: whoever comes while one is under way waits together.
+// The gate is a slow commit: updates that arrive meanwhile wait together.
 TEST_P(CombinedUpdates, ThirtyThatStartTogetherNeedAtMostFiveCommits) {
   const auto memory = open_memory();
   testing::LimitedStore limited(*memory, GetParam());
@@ -52,7 +52,7 @@ TEST_P(CombinedUpdates, ThirtyThatStartTogetherNeedAtMostFiveCommits) {
   for (int i = 0; i < 30; ++i) EXPECT_EQ(count_of(bytes_in(*memory), word(i)), 1);
 }
 
-// A store that takes 20 ms a commit, however many it is given together.
+// A store whose commits take 20 ms, however many are given together.
 class SlowStore final : public Decorator<Store> {
  public:
   SlowStore(Store& inner, testing::ManualClock& clock) : Decorator(inner), clock_(clock) {}
@@ -72,7 +72,7 @@ class SlowStore final : public Decorator<Store> {
   testing::ManualClock& clock_;
 };
 
-// The same in simulated time. Those that come while a commit is under way are the next group.
+// The same in simulated time. Updates that arrive during a commit are the next group.
 TEST_P(CombinedUpdates, ThirtyOnAStoreThatTakesTwentyMillisecondsNeedAtMostFiveCommits) {
   for (const Duration apart : {Duration(0), Duration(1)}) {
     testing::ManualClock clock;
@@ -104,7 +104,7 @@ TEST_P(CombinedUpdates, ThirtyOnAStoreThatTakesTwentyMillisecondsNeedAtMostFiveC
   }
 }
 
-// What several callers of one process meet on a store that fails.
+// Several callers of one process on a store that fails.
 class FailingGroups : public DocumentsTest {
  protected:
   std::optional<Result<UpdateOutcome>>& start(UpdateRequest request) {
@@ -175,19 +175,19 @@ TEST_P(FailingGroups, H7_AGroupWhoseReplyWasLostIsFoundByAllButItsFirst) {
   script({Fault::none, Fault::fail_after});
   process_.finish();
   EXPECT_EQ(bytes_now(), "<0><1><2><3><4>");
-  // Only the first did not see the group's own version when it was applied; it must not guess.
+  // Only the first was not applied to the group's own version; it must not guess.
   EXPECT_EQ(answers_[0]->value_or(failure(ErrorCode::invalid, "")).error().code,
             ErrorCode::unknown);
   for (std::size_t i = 1; i < answers_.size(); ++i) EXPECT_TRUE(answers_[i]->value().has_value());
 }
 
-// What became of each word, by what its caller was told.
+// The answer that the caller of each word got.
 struct Told {
   int updated = 0;
   int unknown = 0;
 };
 
-// Two processes, each with several callers at a time, on one store that fails in every way.
+// Two processes, each with several concurrent callers, on one store that fails in every way.
 std::string run_processes(std::uint64_t seed, std::size_t writes_per_commit, bool ids) {
   testing::ManualClock clock;
   Entropy entropy(seed);

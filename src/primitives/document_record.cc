@@ -1,11 +1,10 @@
 #include "primitives/document_record.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 
+#include "base/hash.h"
 #include "primitives/record.h"
 
 namespace once::documents {
@@ -83,15 +82,9 @@ Result<Bytes> decode_marker(const Item& item) {
 }
 
 Bytes hash_of_parts(std::initializer_list<std::string_view> parts) {
-  XXH128_canonical_t digest{};
   Bytes chain;
-  for (const std::string_view part : parts) {
-    const XXH128_hash_t hash = XXH3_128bits(part.data(), part.size());
-    XXH128_canonicalFromHash(&digest, hash);
-    chain.append(reinterpret_cast<const char*>(digest.digest), sizeof digest.digest);
-  }
-  XXH128_canonicalFromHash(&digest, XXH3_128bits(chain.data(), chain.size()));
-  return {reinterpret_cast<const char*>(digest.digest), sizeof digest.digest};
+  for (const std::string_view part : parts) chain += hash128(part);
+  return hash128(chain);
 }
 
 Time expiry_of(const DocumentRecord& record, Time now, Duration clock_error) {
@@ -113,7 +106,7 @@ std::string etag_of(Version version) {
 std::optional<Version> version_of(std::string_view etag) {
   Version version;
   std::from_chars(etag.data(), etag.data() + etag.size(), version.number, 16);
-  // As etag_of() spells it: no other text stands for the same version.
+  // Exactly as etag_of() writes it: a version has one ETag.
   if (!version || etag != etag_of(version)) return std::nullopt;
   return version;
 }

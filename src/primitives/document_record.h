@@ -1,10 +1,10 @@
-// What a document's key holds: the document, or the fact that it was removed, and, on stores that
-// take one write a commit, the ids of its recent changes (H19). Elsewhere an id has a marker of its
-// own.
+// The item of a document: its content, or the fact that it was removed. On stores that take one
+// write per commit it also holds the ids of recent changes (docs/hazards.md#h19); on other stores
+// each id has a marker of its own.
 //
-// A removed document stays as a record without content for an hour at least. So a key that was
-// taken is not free again while an attempt lives, and a write under absent() can be sent again
-// after an unknown outcome without taking effect twice (H7).
+// A removed document stays as a record without content for at least an hour. A key in use is
+// therefore not freed during an attempt, and a write under absent() can be sent again after an
+// unknown outcome without taking effect twice (docs/hazards.md#h7).
 #pragma once
 
 #include <optional>
@@ -20,16 +20,16 @@ inline constexpr Duration kRemovalMemory = std::chrono::hours(1);
 // A change that was made under an id.
 struct MadeChange {
   std::string id;
-  Bytes hash;     // Of what was changed.
+  Bytes hash;     // Of the change.
   Version stamp;  // Of the call that made it.
-  Time until;     // Remembered until then.
+  Time until;     // When the id expires.
 
   friend bool operator==(const MadeChange&, const MadeChange&) = default;
 };
 
 struct DocumentRecord {
   bool exists = false;
-  Version stamp;  // Of the last call that changed it, so that one without an id knows its own.
+  Version stamp;  // Of the last call that changed it: how a call without an id finds its change.
   Content content;
   std::vector<MadeChange> made;
 
@@ -38,28 +38,28 @@ struct DocumentRecord {
 
 Bytes encode(const DocumentRecord& record);
 
-// A key that holds nothing was never a document, or its removal is forgotten.
+// An absent item decodes as a document that does not exist.
 Result<DocumentRecord> decode_document(const std::optional<Item>& item);
 
-// A marker, whose version is the stamp and whose expiry the end.
+// The marker of an id. Its item's version is the call's stamp, its expiry that of the id.
 Bytes encode_marker(const Bytes& hash);
 Result<Bytes> decode_marker(const Item& item);
 
-// 16 bytes over the parts, whose bounds count.
+// 16 bytes. Moving a byte from one part to the next changes the hash.
 Bytes hash_of_parts(std::initializer_list<std::string_view> parts);
 
-// An id is not forgotten before every clock says so (H15).
-inline bool remembered(const MadeChange& made, Time now, Duration clock_error) {
+// An id expires only when it has expired by every clock (docs/hazards.md#h15).
+inline bool is_remembered(const MadeChange& made, Time now, Duration clock_error) {
   return now < later(made.until, clock_error);
 }
 
-// The item's expiry: never, or when nothing of a removed document matters any more.
+// The item's expiry: never, or when a removed document and its ids may be forgotten.
 Time expiry_of(const DocumentRecord& record, Time now, Duration clock_error);
 
 std::string etag_of(Version version);
 std::optional<Version> version_of(std::string_view etag);
 
-// The document in an item whose record this is, if it exists.
+// The document, if it exists, of an item with this record and version.
 std::optional<Document> document_in(DocumentRecord record, Version version);
 
 }  // namespace once::documents

@@ -1,4 +1,4 @@
-// Updates, one at a time: their ids, their doubts and their patience.
+// Updates, one at a time: ids, unknown outcomes and retries.
 #include <thread>
 
 #include "primitives/document_fixture.h"
@@ -10,7 +10,7 @@ namespace {
 
 class Updates : public DocumentsTest {
  protected:
-  // Changes the document whenever an update is about to be committed: `times` times.
+  // Changes the document before each of the next `times` commits of an update.
   Modify overtaken(int times, std::string word) {
     return [this, left = times,
             word](const std::optional<Content>& standing) mutable -> Result<Modified> {
@@ -20,7 +20,7 @@ class Updates : public DocumentsTest {
   }
 
   void rival_update() {
-    Documents rival(limited_, "test", clock_, entropy_);
+    LocalDocuments rival(limited_, "test", clock_, entropy_);
     ASSERT_TRUE(rival.update("doc", append("r")));
   }
 };
@@ -75,7 +75,7 @@ TEST_P(Updates, H19_AnIdIsForgottenAfterItsTtlAndNotBefore) {
   EXPECT_EQ(bytes_now(), "aa");
 }
 
-// The change cannot be applied to its own result, yet its repeat is a replay and not an error.
+// The change cannot be applied to its own result, but its repeat is a replay and not an error.
 TEST_P(Updates, H19_ARepeatIsRecognisedEvenIfTheChangeNoLongerApplies) {
   const Modify create = [](const std::optional<Content>& standing) -> Result<Modified> {
     if (standing) return failure(ErrorCode::invalid, "exists");
@@ -115,7 +115,8 @@ TEST_P(Updates, H7_WithoutAnIdAnOverwrittenChangeIsUnknown) {
   ASSERT_TRUE(documents_.update("doc", append("a")));
   const Modify meddled =
       [this, first = true](const std::optional<Content>& standing) mutable -> Result<Modified> {
-    if (std::exchange(first, false)) rival_update();  // So the commit that is lost loses.
+    if (std::exchange(first, false))
+      rival_update();  // So the commit with the lost reply fails its guard.
     return text(standing->bytes + "b");
   };
   script({Fault::none, Fault::fail_after});
@@ -176,7 +177,7 @@ TEST(UpdatesOnSingleWriteStores, H19_IdsBeyondTheBoundAreRefusedNotForgotten) {
   Entropy entropy(3);
   const auto memory = open_memory({}, clock);
   testing::LimitedStore store(*memory, 1);
-  Documents documents(store, "test", clock, entropy);
+  LocalDocuments documents(store, "test", clock, entropy);
   for (std::size_t i = 0; i < kMaxIdsInItem; ++i) {
     ASSERT_TRUE(documents.update("doc", append("x", "id-" + std::to_string(i))));
     clock.advance(Duration(1));

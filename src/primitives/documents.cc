@@ -1,24 +1,25 @@
 // Reading a document, and writing it under a condition.
 #include "once/documents.h"
 
+#include "kernel/back_off.h"
 #include "primitives/document_change.h"
 #include "primitives/keys.h"
 
 namespace once::documents {
 namespace {
 
-// A put or a removal, and what it insists on.
-struct Wish {
-  Call call;
+// A put or a removal with its condition.
+struct ConditionalWrite {
+  ChangeCall call;
   Modified wanted;               // Content or Clear.
-  std::optional<Version> match;  // Nothing: that there is no document. Zero: what never holds.
+  std::optional<Version> match;  // Empty: no document may exist. Zero: matches nothing.
 };
 
-// An ETag that is none of ours matches nothing, which is no reason to find it invalid.
+// A text that is not an ETag of ours is valid, and matches nothing.
 Version match_of(std::string_view etag) { return version_of(etag).value_or(Version{}); }
 
-// What a write is put upon: a guard on what stands there, and the ids it must carry on.
-struct Footing {
+// The item being replaced: its guard, and its record, whose ids must be kept.
+struct WriteBase {
   Guard guard;
   DocumentRecord last;
 };
@@ -27,91 +28,96 @@ bool same_guard(const Guard& a, const Guard& b) {
   return a.kind == b.kind && a.version == b.version;
 }
 
-bool allows(const Wish& wish, const DocumentRecord& record, const std::optional<Item>& standing) {
-  if (!wish.match) return !record.exists;
-  return record.exists && standing->version == *wish.match;
+bool condition_holds(const ConditionalWrite& write, const DocumentRecord& record,
+                     const std::optional<Item>& current) {
+  if (!write.match) return !record.exists;
+  return record.exists && current->version == *write.match;
 }
 
-Result<std::vector<Write>> writes_on(const Footing& footing, const Wish& wish, Time now) {
-  const Result<DocumentRecord> record = record_after(footing.last, wish.wanted, wish.call, now);
+Result<std::vector<Write>> writes_on(const WriteBase& base, const ConditionalWrite& write,
+                                     Time now) {
+  const ChangeCall& call = write.call;
+  const Result<DocumentRecord> record = record_after(base.last, write.wanted, call, now);
   if (!record) return std::unexpected(record.error());
-  std::vector<Write> writes = {once::put(wish.call.key, encode(*record), footing.guard,
-                                         expiry_of(*record, now, wish.call.clock_error))};
-  // Tries on different footings share the version: at most one of them lands.
-  writes[0].version = wish.call.stamp;
-  if (wish.call.has_marker()) writes.push_back(marker_of(wish.call, now));
+  std::vector<Write> writes = {
+      once::put(call.key, encode(*record), base.guard, expiry_of(*record, now, call.clock_error))};
+  // Tries on different bases share the version: at most one of them is written.
+  writes[0].version = call.stamp;
+  if (call.has_marker()) writes.push_back(marker_of(call, now));
   return writes;
 }
 
-WriteOutcome made_by(const Wish& wish) {
-  const Content* content = std::get_if<Content>(&wish.wanted);
+WriteOutcome updated_by(const ConditionalWrite& write) {
+  const Content* content = std::get_if<Content>(&write.wanted);
   if (content == nullptr) return Updated{};
-  return Updated{Document{*content, etag_of(wish.call.stamp)}};
+  return Updated{Document{*content, etag_of(write.call.stamp)}};
 }
 
-// What becomes of a wish that was not fulfilled at once; nothing if it may be tried on `footing`,
-// which then is on what stands there. `sent`: an earlier try may have landed, or may yet. One
-// without an id is recognised only while it stands; one with an id is known to have failed once
-// what it insisted on is gone and then its id is not found (H7).
-Plan<std::optional<WriteOutcome>> judge(const Wish& wish, std::optional<Item> standing, bool sent,
-                                        Footing& footing) {
-  Result<DocumentRecord> record = decode_document(standing);
+// The answer after a failed try; empty: retry on `base`, which is then the current item. `sent`: an
+// earlier try may have been written, or may yet be. Without an id, a write is recognised only while
+// it is the current item. With an id, it is known to have failed once its condition no longer holds
+// and the id is not found after that (docs/hazards.md#h7).
+Plan<std::optional<WriteOutcome>> answer_after_failure(const ConditionalWrite& write,
+                                                       std::optional<Item> current, bool sent,
+                                                       WriteBase& base) {
+  Result<DocumentRecord> record = decode_document(current);
   if (!record) co_return std::unexpected(record.error());
-  const Version version = standing ? standing->version : Version{};
-  const Earlier earlier = co_await find_earlier(wish.call, *record);
-  const bool ours = earlier == Earlier::ours || version == wish.call.stamp;
-  if (earlier == Earlier::mismatch) co_return WriteOutcome(Mismatch{});
-  if (ours || earlier == Earlier::replayed) {
+  const Version version = current ? current->version : Version{};
+  const EarlierChange earlier = co_await find_earlier(write.call, *record);
+  const bool ours = earlier == EarlierChange::ours || version == write.call.stamp;
+  if (earlier == EarlierChange::mismatch) co_return WriteOutcome(Mismatch{});
+  if (ours || earlier == EarlierChange::replayed) {
     co_return WriteOutcome(Updated{document_in(std::move(*record), version), !ours});
   }
-  const bool in_doubt = sent && !wish.call.has_id();
-  if (!allows(wish, *record, standing)) {
-    if (in_doubt) co_return doubt();
+  const bool in_doubt = sent && !write.call.has_id();
+  if (!condition_holds(write, *record, current)) {
+    if (in_doubt) co_return outcome_unknown();
     PreconditionFailed failed;
     if (record->exists) failed.etag = etag_of(version);
     co_return WriteOutcome(std::move(failed));
   }
-  const Guard guard = standing ? unchanged(version) : absent();
-  if (in_doubt && !same_guard(guard, footing.guard)) co_return doubt();
-  footing = {guard, std::move(*record)};
+  const Guard guard = current ? unchanged(version) : absent();
+  if (in_doubt && !same_guard(guard, base.guard)) co_return outcome_unknown();
+  base = {guard, std::move(*record)};
   co_return std::optional<WriteOutcome>();
 }
 
-// What stands there after a commit that did not say Committed.
-Plan<std::optional<Item>> standing_after(Key key, Result<CommitOutcome> outcome, bool sent) {
+// The current item after a commit that did not succeed.
+Plan<std::optional<Item>> current_after(Key key, Result<CommitOutcome> outcome, bool sent) {
   if (outcome && std::get<Lost>(*outcome).write == 0) {
-    co_return std::move(std::get<Lost>(*outcome).standing);
+    co_return std::move(std::get<Lost>(*outcome).current);
   }
   for (int retry = 0;; ++retry) {
     if (!outcome) co_await back_off(retry);
-    Result<std::optional<Item>> standing = co_await attempt(once::get(key));
-    if (standing || !sent) co_return std::move(standing);
+    Result<std::optional<Item>> current = co_await attempt(once::get(key));
+    if (current || !sent) co_return std::move(current);
     if (outcome) co_await back_off(retry);
   }
 }
 
-Plan<WriteOutcome> fulfil(Wish wish) {
-  Footing footing{wish.match ? unchanged(*wish.match) : absent(), {}};
-  if (wish.match && (wish.call.ids_in_item || !*wish.match)) {
-    std::optional<Item> standing = co_await once::get(wish.call.key);
-    std::optional<WriteOutcome> outcome = co_await judge(wish, std::move(standing), false, footing);
+Plan<WriteOutcome> write_conditionally(ConditionalWrite write) {
+  WriteBase base{write.match ? unchanged(*write.match) : absent(), {}};
+  if (write.match && (write.call.ids_in_item || !*write.match)) {
+    std::optional<Item> current = co_await once::get(write.call.key);
+    std::optional<WriteOutcome> outcome =
+        co_await answer_after_failure(write, std::move(current), false, base);
     if (outcome) co_return std::move(*outcome);
   }
   for (bool sent = false;;) {
     const Time now = co_await store_now();
-    Result<std::vector<Write>> writes = writes_on(footing, wish, now);
-    if (!writes) co_return sent ? doubt() : std::unexpected(std::move(writes.error()));
+    Result<std::vector<Write>> writes = writes_on(base, write, now);
+    if (!writes) co_return sent ? outcome_unknown() : std::unexpected(std::move(writes.error()));
     Result<CommitOutcome> outcome = co_await attempt(commit(*writes));
-    if (outcome && committed(*outcome)) co_return made_by(wish);
+    if (outcome && committed(*outcome)) co_return updated_by(write);
     sent = sent || (!outcome && outcome.error().code == ErrorCode::unknown);
     if (!outcome && !sent) co_return std::unexpected(std::move(outcome.error()));
-    Result<std::optional<Item>> standing =
-        co_await attempt(standing_after(wish.call.key, std::move(outcome), sent));
-    if (!standing) co_return std::unexpected(std::move(standing.error()));
+    Result<std::optional<Item>> current =
+        co_await attempt(current_after(write.call.key, std::move(outcome), sent));
+    if (!current) co_return std::unexpected(std::move(current.error()));
     Result<std::optional<WriteOutcome>> answer =
-        co_await attempt(judge(wish, std::move(*standing), sent, footing));
+        co_await attempt(answer_after_failure(write, std::move(*current), sent, base));
     if (!answer && !sent) co_return std::unexpected(std::move(answer.error()));
-    if (!answer && answer.error().code != ErrorCode::unavailable) co_return doubt();
+    if (!answer && answer.error().code != ErrorCode::unavailable) co_return outcome_unknown();
     if (answer && *answer) co_return std::move(**answer);
   }
 }
@@ -123,10 +129,10 @@ Key document_key(std::string_view name_space, std::string_view name) {
 }
 
 Plan<std::optional<Document>> get(Key key) {
-  const std::optional<Item> standing = co_await once::get(key);
-  Result<DocumentRecord> record = decode_document(standing);
+  const std::optional<Item> current = co_await once::get(key);
+  Result<DocumentRecord> record = decode_document(current);
   if (!record) co_return std::unexpected(std::move(record.error()));
-  co_return standing ? document_in(std::move(*record), standing->version) : std::nullopt;
+  co_return current ? document_in(std::move(*record), current->version) : std::nullopt;
 }
 
 Plan<WriteOutcome> put(Key key, Content content, Condition condition, Identity identity) {
@@ -136,37 +142,39 @@ Plan<WriteOutcome> put(Key key, Content content, Condition condition, Identity i
     match = match_of(wanted->etag);
   }
   Bytes hash = hash_of_parts({"put", content.type, content.bytes});
-  Call call = co_await start_call(std::move(key), std::move(identity), std::move(hash));
-  Wish wish{std::move(call), std::move(content), match};
-  co_return co_await fulfil(std::move(wish));
+  ChangeCall call = co_await start_call(std::move(key), std::move(identity), std::move(hash));
+  ConditionalWrite write{std::move(call), std::move(content), match};
+  co_return co_await write_conditionally(std::move(write));
 }
 
 Plan<WriteOutcome> remove(Key key, std::string etag, Identity identity) {
   Bytes hash = hash_of_parts({"remove"});
-  Call call = co_await start_call(std::move(key), std::move(identity), std::move(hash));
-  Wish wish{std::move(call), Clear{}, match_of(etag)};
-  co_return co_await fulfil(std::move(wish));
+  ChangeCall call = co_await start_call(std::move(key), std::move(identity), std::move(hash));
+  ConditionalWrite write{std::move(call), Clear{}, match_of(etag)};
+  co_return co_await write_conditionally(std::move(write));
 }
 
 Plan<WriteOutcome> update_if(Key key, std::string etag, UpdateRequest request) {
   Bytes hash = hash_of_parts({"update", request.body});
-  Call call = co_await start_call(std::move(key), std::move(request.identity), std::move(hash));
-  Wish wish{std::move(call), Clear{}, match_of(etag)};
-  std::optional<Item> standing = co_await once::get(wish.call.key);
-  const Version version = standing ? standing->version : Version{};
-  Footing footing;
-  std::optional<WriteOutcome> outcome = co_await judge(wish, std::move(standing), false, footing);
+  ChangeCall call =
+      co_await start_call(std::move(key), std::move(request.identity), std::move(hash));
+  ConditionalWrite write{std::move(call), Clear{}, match_of(etag)};
+  std::optional<Item> current = co_await once::get(write.call.key);
+  const Version version = current ? current->version : Version{};
+  WriteBase base;
+  std::optional<WriteOutcome> outcome =
+      co_await answer_after_failure(write, std::move(current), false, base);
   if (outcome) co_return std::move(*outcome);
-  Result<Modified> wanted = request.modify(footing.last.content);
+  Result<Modified> wanted = request.modify(base.last.content);
   if (!wanted) co_return std::unexpected(std::move(wanted.error()));
   if (std::holds_alternative<Keep>(*wanted)) {
-    co_return Updated{document_in(std::move(footing.last), version)};
+    co_return Updated{document_in(std::move(base.last), version)};
   }
   if (const Content* content = std::get_if<Content>(&*wanted)) {
     if (const Result<void> ok = check_content(*content); !ok) co_return std::unexpected(ok.error());
   }
-  wish.wanted = std::move(*wanted);
-  co_return co_await fulfil(std::move(wish));
+  write.wanted = std::move(*wanted);
+  co_return co_await write_conditionally(std::move(write));
 }
 
 }  // namespace once::documents

@@ -1,6 +1,7 @@
-// Getting, and putting and removing under a condition.
+// get(), and put(), remove() and update_if() under a condition.
 #include "primitives/document_fixture.h"
 #include "primitives/keys.h"
+#include "testing/code_of.h"
 
 namespace once::documents {
 namespace {
@@ -113,7 +114,7 @@ TEST_P(ConditionalWrites, H7_ALostRemovalIsRecognisedAsOurs) {
   EXPECT_TRUE(absent_now());
 }
 
-// Lets a rival write between the loss of a reply and the reading back.
+// A rival writes between the lost reply and the read that follows.
 class RivalClock final : public Clock {
  public:
   explicit RivalClock(testing::ManualClock& clock) : clock_(clock) {}
@@ -134,7 +135,7 @@ class RivalClock final : public Clock {
 
 TEST_P(ConditionalWrites, H7_AForeignVersionIsNoProofOfLoss) {
   RivalClock clock(clock_);
-  Documents hurried(*faulty_, "test", clock, entropy_);
+  LocalDocuments hurried(*faulty_, "test", clock, entropy_);
   clock.act = [this] { ASSERT_TRUE(documents_.put("doc", text("two"), IfMatch{etag_now()})); };
   script({Fault::fail_after});
   EXPECT_EQ(hurried.put("doc", text("one"), IfAbsent{}).error().code, ErrorCode::unknown);
@@ -142,7 +143,7 @@ TEST_P(ConditionalWrites, H7_AForeignVersionIsNoProofOfLoss) {
 
 TEST_P(ConditionalWrites, H7_WithAnIdAnOverwrittenPutIsStillKnown) {
   RivalClock clock(clock_);
-  Documents hurried(*faulty_, "test", clock, entropy_);
+  LocalDocuments hurried(*faulty_, "test", clock, entropy_);
   clock.act = [this] { ASSERT_TRUE(documents_.put("doc", text("two"), IfMatch{etag_now()})); };
   script({Fault::fail_after});
   const auto outcome = hurried.put("doc", text("one"), IfAbsent{}, {"id"});
@@ -184,6 +185,84 @@ TEST_P(ConditionalWrites, ARefusedPutHasWrittenNothingBesides) {
   EXPECT_EQ(testing::items_in(*memory_), 1U);
   const auto later = documents_.put("doc", text("two"), IfMatch{etag_now()}, {"id"});
   EXPECT_FALSE(made(later).replayed);
+}
+
+// --- Updates of the document with a known ETag. ---
+
+using testing::code_of;
+
+class ConditionalUpdates : public DocumentsTest {
+ protected:
+  void SetUp() override {
+    DocumentsTest::SetUp();
+    ASSERT_TRUE(documents_.put("doc", text("a"), IfAbsent{}));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Stores, ConditionalUpdates, ::testing::Values(100, 1), name_of_store);
+
+TEST_P(ConditionalUpdates, ApplyToTheDocumentWithTheEtagOnly) {
+  const std::string first = etag_now();
+  const auto outcome = documents_.update_if("doc", first, append("b"));
+  EXPECT_EQ(made(outcome).document->content, text("ab"));
+  EXPECT_EQ(made(outcome).document->etag, etag_now());
+  const auto stale = documents_.update_if("doc", first, append("c"));
+  EXPECT_EQ(std::get<PreconditionFailed>(*stale).etag, etag_now());
+  const auto none = documents_.update_if("other", first, append("c"));
+  EXPECT_EQ(std::get<PreconditionFailed>(*none).etag, std::nullopt);
+  EXPECT_EQ(bytes_now(), "ab");
+}
+
+TEST_P(ConditionalUpdates, AreNotTriedAgainOnWhatAnotherPutThereMeanwhile) {
+  const Modify overtaken = [this](const auto& standing) -> Result<Modified> {
+    LocalDocuments rival(limited_, "test", clock_, entropy_);
+    EXPECT_TRUE(rival.update("doc", append("r")));
+    return text(standing->bytes + "b");
+  };
+  const auto outcome = documents_.update_if("doc", etag_now(), {overtaken, {}, {}});
+  EXPECT_EQ(std::get<PreconditionFailed>(*outcome).etag, etag_now());
+  EXPECT_EQ(bytes_now(), "ar");
+}
+
+// The ETag has changed and the change cannot be applied again, both because it was made.
+TEST_P(ConditionalUpdates, H19_ARepeatIsAReplayAndTheSameIdWithAnotherBodyAMismatch) {
+  const std::string first = etag_now();
+  const Modify once_only = [](const auto& standing) -> Result<Modified> {
+    if (standing->bytes != "a") return failure(ErrorCode::invalid, "does not apply");
+    return text("b");
+  };
+  const UpdateRequest request{once_only, {"id"}, "body"};
+  EXPECT_FALSE(made(documents_.update_if("doc", first, request)).replayed);
+  const auto again = documents_.update_if("doc", first, request);
+  EXPECT_TRUE(made(again).replayed);
+  EXPECT_EQ(made(again).document->content, text("b"));
+  EXPECT_TRUE(made(documents_.update_if("doc", etag_now(), request)).replayed);
+  EXPECT_TRUE(made(documents_.update("doc", request)).replayed);
+  const UpdateRequest other{once_only, {"id"}, "another"};
+  EXPECT_TRUE(std::holds_alternative<Mismatch>(*documents_.update_if("doc", first, other)));
+}
+
+TEST_P(ConditionalUpdates, MayKeepRemoveOrFail) {
+  const std::string first = etag_now();
+  const Modify bad = [](const auto&) -> Result<Modified> {
+    return failure(ErrorCode::invalid, "does not apply");
+  };
+  const Modify keep = [](const auto&) -> Result<Modified> { return Keep{}; };
+  const Modify clear = [](const auto&) -> Result<Modified> { return Clear{}; };
+  EXPECT_EQ(code_of(documents_.update_if("doc", first, {bad, {}, {}})), ErrorCode::invalid);
+  EXPECT_EQ(made(documents_.update_if("doc", first, {keep, {}, {}})).document->etag, first);
+  EXPECT_FALSE(made(documents_.update_if("doc", first, {clear, {}, {}})).document.has_value());
+  EXPECT_TRUE(absent_now());
+}
+
+TEST_P(ConditionalUpdates, H7_ALostReplyIsFoundOut) {
+  const std::string first = etag_now();
+  if (GetParam() == 1) {
+    script({Fault::none, Fault::none, Fault::fail_after});
+  } else {
+    script({Fault::none, Fault::fail_after});
+  }
+  EXPECT_FALSE(made(documents_.update_if("doc", first, append("b"))).replayed);
+  EXPECT_EQ(bytes_now(), "ab");
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// What a commit of effects leaves behind to be known again by: in the claim that it completed, and
-// under its id.
+// Proof of a commit of effects, stored with the claim that it completed and under its id.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +10,9 @@
 namespace once::effects {
 
 struct Receipt {
-  Bytes hash;              // Of everything that was asked for.
-  std::uint64_t call = 0;  // Tells the call that made it from one that repeats it.
-  Version version;         // Of the documents it put.
+  Bytes hash;              // Of the whole request.
+  std::uint64_t call = 0;  // Tells the call that made the commit from a repeat.
+  Version version;         // Of the documents that it put.
   std::vector<Appended> appended;
 };
 

@@ -1,9 +1,20 @@
-// Effects: all or nothing, and known again.
-#include <functional>
+// Effects: all or nothing, and repeats get the first answer.
+#include "once/effects.h"
 
-#include "primitives/effects_fixture.h"
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+
+#include "once/blocking_driver.h"
+#include "once/faulty_store.h"
+#include "once/local.h"
+#include "once/memory_store.h"
+#include "once/metered_store.h"
 #include "stores/decorators/decorator.h"
 #include "testing/limited_store.h"
+#include "testing/manual_clock.h"
+#include "testing/store_under_test.h"
 
 namespace once {
 namespace {
@@ -13,9 +24,60 @@ using effects::Made;
 using effects::Request;
 using Part = effects::Refused::Part;
 
+// Effects and the other primitives on a memory store with scripted faults.
+class EffectsFixture : public ::testing::Test {
+ protected:
+  using Outcome = effects::Outcome;
+  using Refused = effects::Refused;
+
+  Result<Outcome> commit(effects::Request request) {
+    return driver_.run(effects::commit(std::move(request)));
+  }
+  effects::Made made(effects::Request request) {
+    const Result<Outcome> outcome = commit(std::move(request));
+    if (!outcome) ADD_FAILURE() << outcome.error().message;
+    if (!outcome) return {};
+    const auto* made = std::get_if<effects::Made>(&*outcome);
+    EXPECT_NE(made, nullptr) << "refused";
+    return made != nullptr ? *made : effects::Made{};
+  }
+  Refused refused(effects::Request request) {
+    const Result<Outcome> outcome = commit(std::move(request));
+    if (!outcome) ADD_FAILURE() << outcome.error().message;
+    if (!outcome) return {};
+    const auto* refused = std::get_if<Refused>(&*outcome);
+    EXPECT_NE(refused, nullptr) << "made";
+    return refused != nullptr ? *refused : Refused{};
+  }
+
+  Ticket claim(std::string_view name) {
+    return std::get<Claimed>(claims_.take(name, {}).value()).ticket;
+  }
+  std::size_t events(std::string_view stream) { return log_.read(stream).value().events.size(); }
+  std::int64_t sum(std::string_view name) {
+    const auto reading = tallies_.read(name).value();
+    return reading ? std::get<std::int64_t>(reading->value) : 0;
+  }
+  bool exists(std::string_view name) { return documents_.get(name).value().has_value(); }
+  std::string etag(std::string_view name) { return documents_.get(name).value().value().etag; }
+
+  void meet(std::initializer_list<Fault> faults) { faulty_->script(std::vector<Fault>(faults)); }
+
+  testing::ManualClock clock_;
+  Entropy entropy_{1};
+  std::unique_ptr<Store> memory_ = testing::store_under_test(clock_);
+  std::unique_ptr<MeteredStore> metered_ = meter(*memory_);
+  std::unique_ptr<FaultyStore> faulty_ = inject_faults(*metered_, {}, clock_);
+  BlockingDriver driver_{*faulty_, clock_, entropy_};
+  LocalClaims claims_{*memory_, "default", clock_, entropy_};
+  LocalLog log_{*memory_, "default", LogStrategy::conditional, clock_, entropy_};
+  LocalDocuments documents_{*memory_, "default", clock_, entropy_};
+  LocalTallies tallies_{*memory_, "default", clock_, entropy_};
+};
+
 documents::Content text(std::string bytes) { return {std::move(bytes), "text/plain"}; }
 
-// A payment: its claim done, its ledger entry, its receipt and its share of the revenue.
+// A payment: it completes a claim, and adds a ledger entry, a receipt and revenue.
 Effects payment() {
   return Effects()
       .result("paid")
@@ -24,7 +86,7 @@ Effects payment() {
       .add("revenue", 1900);
 }
 
-// Effects are of several homes, and a commit takes them all or is refused as a whole.
+// The parts have several homes; a commit takes all of them or is refused.
 class EffectsTest : public EffectsFixture {
  protected:
   void SetUp() override {
@@ -59,7 +121,7 @@ TEST_F(EffectsTest, EveryPartHappensInOneCommit) {
   ASSERT_EQ(answer.appended.size(), 1U);
   EXPECT_EQ(answer.appended[0].first, 1);
   EXPECT_EQ(answer.etags, std::vector{etag("receipt")});
-  // Not every store tells the sums of a transaction; that it is right was looked up above.
+  // Not every store returns the sums of a transaction; they were read above.
   if (const auto& told = answer.tallied.at(0).value) {
     EXPECT_EQ(std::get<std::int64_t>(*told), 1900);
   }
@@ -152,7 +214,7 @@ TEST_F(EffectsTest, H23_ARepeatUnderTheSameIdIsReplayed) {
   EXPECT_EQ(sum("revenue"), 5);
 }
 
-// A get of several keys is no snapshot: something may happen after the first of them was read.
+// A get of several keys is not a snapshot: items may change between the reads.
 class TornGets final : public Decorator<Store> {
  public:
   TornGets(Store& inner, std::function<void()> between)

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMaxName = 512;
 constexpr std::size_t kMaxNamespace = 64;
 
-// Of what a namespace has.
+// Kinds that are inside a namespace.
 constexpr std::array<std::string_view, 5> kKinds = {"claim", "commit", "doc", "log", "tally"};
 
 std::string home_of(std::string_view kind, std::string_view name_space, std::string_view name) {
@@ -26,8 +26,7 @@ std::string home_of(std::string_view kind, std::string_view name_space, std::str
   return home;
 }
 
-// The length of the UTF-8 character at the start of `text`, or 0 if that is none, or not one that
-// may stand in a name.
+// The length of the UTF-8 character at the start of `text`; 0 if it is not allowed in a name.
 std::size_t name_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const std::uint8_t lead = byte(0);
@@ -44,8 +43,8 @@ std::size_t name_character(std::string_view text) {
   return control || overlong || surrogate || too_large ? 0 : length;
 }
 
-// Whether all bytes are 0x20 to 0x7e, as those of most names are, eight at a time: a smaller one
-// borrows into its top bit, 0x7f carries into it, and the others have it.
+// Whether all bytes are 0x20 to 0x7e, as in most names. Checks eight at a time: a smaller byte
+// borrows into its top bit, 0x7f carries into it, and larger ones have it set.
 bool is_printable_ascii(std::string_view name) {
   constexpr std::uint64_t kEach = 0x0101010101010101;
   std::uint64_t wrong = 0;

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "primitives/text_armor.h"
-
 namespace once {
 namespace {
 
@@ -60,20 +58,6 @@ TEST(Keys, EveryHomeOfANamespaceBeginsWithOneOfItsPrefixes) {
   for (const char* home : {"", "claim", "claim/", "claim/n", "claim/n/", "claim//x", "claim/a b/x",
                            "clam/n/x", "token/", "/n/x"}) {
     EXPECT_FALSE(keys::is_home(home)) << home;
-  }
-}
-
-TEST(TextArmor, BytesComeBackFromTheirText) {
-  Bytes bytes;
-  for (int i = 0; i < 300; ++i) {
-    EXPECT_EQ(unarmored(armored(bytes)), bytes);
-    bytes += static_cast<char>(i * 37);
-  }
-}
-
-TEST(TextArmor, OtherTextIsRefused) {
-  for (const char* text : {"A", "AB", "AAAAA", "a+b/", "ab=", "a b"}) {
-    EXPECT_FALSE(unarmored(text).has_value()) << text;
   }
 }
 

@@ -1,4 +1,4 @@
-// A log on a memory store behind a meter and a fault injector, in time that tests move.
+// A log on a memory store behind a meter and a fault injector, with a clock that tests move.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "once/faulty_store.h"
+#include "once/local.h"
 #include "once/log.h"
 #include "once/memory_store.h"
 #include "once/metered_store.h"
@@ -42,10 +43,10 @@ class LogFixture : public ::testing::Test {
     return all;
   }
 
-  std::vector<logs::Stored> records(LogStrategy strategy = LogStrategy::conditional) {
+  std::vector<logs::StoredRecord> records(LogStrategy strategy = LogStrategy::conditional) {
     BlockingDriver driver(*memory_, clock_, entropy_);
     const logs::Stream stream = logs::stream("default", "s", strategy);
-    return driver.run(logs::records(stream, {.limit = 1'000})).value();
+    return driver.run(logs::read_records(stream, {.limit = 1'000})).value();
   }
 
   // Store calls of any kind since the last time.
@@ -62,7 +63,7 @@ class LogFixture : public ::testing::Test {
   std::unique_ptr<Store> memory_ = testing::store_under_test(clock_);
   std::unique_ptr<MeteredStore> metered_ = meter(*memory_);
   std::unique_ptr<FaultyStore> faulty_ = inject_faults(*metered_, {}, clock_);
-  Log log_{*faulty_, "default", LogStrategy::conditional, clock_, entropy_};
+  LocalLog log_{*faulty_, "default", LogStrategy::conditional, clock_, entropy_};
   std::uint64_t calls_ = 0;
 };
 

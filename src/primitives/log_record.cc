@@ -1,7 +1,6 @@
 #include "primitives/log_record.h"
 
-#include <xxhash.h>
-
+#include "base/hash.h"
 #include "primitives/record.h"
 
 namespace once::logs {
@@ -97,10 +96,7 @@ Result<BatchId> decode_batch_id(const Value& value) {
 Bytes hash_of(const std::vector<LogEvent>& events) {
   RecordWriter content(RecordKind::log_batch, kFormat);
   write_events(content, events);
-  const Bytes bytes = content.finish();
-  XXH128_canonical_t hash;
-  XXH128_canonicalFromHash(&hash, XXH3_128bits(bytes.data(), bytes.size()));
-  return {reinterpret_cast<const char*>(hash.digest), sizeof hash.digest};
+  return hash128(content.finish());
 }
 
 }  // namespace once::logs

@@ -1,4 +1,4 @@
-// What a log stores: records of batches, each under its first index, and marks of batch ids.
+// The items of a log: records of batches, each under its first index, and batch ids.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace once::logs {
 struct LogRecord {
   enum class State : std::uint8_t {
     batch = 0,
-    trimmed = 1,  // A batch whose events are gone. It still takes its indexes (H1).
-    blank = 2,    // A void: one index that nobody will write.
+    trimmed = 1,  // A batch without its events. It still takes its indexes: docs/hazards.md#h1.
+    blank = 2,    // A void: one index that will never be written.
   };
 
   State state = State::batch;
@@ -28,7 +28,7 @@ struct LogRecord {
 Bytes encode(const LogRecord& record);
 Result<LogRecord> decode_log(const Value& value);
 
-// Where a batch id's events stand, or are about to.
+// Where the events of a batch id are, or will be.
 struct BatchId {
   std::int64_t at = 0;
   std::int64_t count = 0;
@@ -40,7 +40,7 @@ struct BatchId {
 Bytes encode(const BatchId& id);
 Result<BatchId> decode_batch_id(const Value& value);
 
-// 16 bytes; equal events have equal hashes, others practically never.
+// 16 bytes. Different events practically never have equal hashes.
 Bytes hash_of(const std::vector<LogEvent>& events);
 
 }  // namespace once::logs

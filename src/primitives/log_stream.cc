@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "kernel/back_off.h"
 #include "primitives/keys.h"
 
 namespace once::logs {
 namespace {
 
-constexpr int kMaxPages = 64;  // Steps of one call; the next call goes on from there.
+constexpr int kMaxPages = 64;  // Read by one call; the next call continues from there.
 constexpr int kRaiseTries = 5;
 
 char letter_of(LogStrategy strategy) {
@@ -23,35 +24,35 @@ Key mark_key(const Stream& stream, Mark mark) {
   return keys::log_mark(stream.home, letter_of(stream.strategy), static_cast<std::int64_t>(mark));
 }
 
-// How far the records from `at` on follow each other without a hole, while they are `fit`.
-template <class Fit>
-std::int64_t unbroken(const std::vector<Stored>& records, std::int64_t at, Fit fit) {
-  for (const Stored& next : records) {
+// The end of the records that follow `at` without a hole and satisfy `fits`.
+template <class Fits>
+std::int64_t end_of_run(const std::vector<StoredRecord>& records, std::int64_t at, Fits fits) {
+  for (const StoredRecord& next : records) {
     if (next.end() <= at) continue;
-    if (next.first > at || !fit(next)) break;
+    if (next.first > at || !fits(next)) break;
     at = next.end();
   }
   return at;
 }
 
-// The first hole. Everything below the higher of both marks is known to be settled.
-Plan<std::int64_t> settled_end(Stream stream) {
-  const std::int64_t known = co_await mark_of(stream, Mark::settled);
-  const std::int64_t oldest = co_await mark_of(stream, Mark::oldest);
+// The first hole. Everything below the higher of the two marks is known to be settled.
+Plan<std::int64_t> find_settled_end(Stream stream) {
+  const std::int64_t known = co_await read_mark(stream, Mark::settled);
+  const std::int64_t oldest = co_await read_mark(stream, Mark::oldest);
   std::int64_t at = std::max(known, oldest);
   const std::int64_t begin = at;
   for (int page = 0; page < kMaxPages; ++page) {
-    const std::vector<Stored> next = co_await records_from(stream, at, kPage);
-    const std::int64_t end = unbroken(next, at, [](const Stored&) { return true; });
+    const std::vector<StoredRecord> next = co_await read_records_from(stream, at, kPage);
+    const std::int64_t end = end_of_run(next, at, [](const StoredRecord&) { return true; });
     if (end == at) break;
     at = end;
   }
-  // Only saves the next reader the way.
+  // Saves the next reader the search.
   if (at > begin) (void)co_await attempt(raise_mark(stream, Mark::settled, at));
   co_return at;
 }
 
-Plan<std::int64_t> head_of(Stream stream) {
+Plan<std::int64_t> read_head(Stream stream) {
   const Key key = head_key(stream);
   const std::optional<Item> head = co_await get(key);
   if (!head) co_return 1;
@@ -66,7 +67,7 @@ Stream stream(std::string_view name_space, std::string_view name, LogStrategy st
   return {keys::log_home(name_space, name), strategy};
 }
 
-Partition batches(const Stream& stream) {
+Partition batch_partition(const Stream& stream) {
   return keys::log_batches(stream.home, letter_of(stream.strategy));
 }
 
@@ -78,41 +79,41 @@ Key batch_id_key(const Stream& stream, std::string_view id) {
   return keys::log_batch_id(stream.home, letter_of(stream.strategy), id);
 }
 
-Result<Stored> stored(const Entry& entry) {
+Result<StoredRecord> decode_entry(const Entry& entry) {
   Result<LogRecord> record = decode_log(entry.item.value);
   if (!record) return std::unexpected(std::move(record.error()));
-  return Stored{entry.sort, entry.item.version, std::move(*record)};
+  return StoredRecord{entry.sort, entry.item.version, std::move(*record)};
 }
 
 namespace {
 
 // One page of a scan.
-Plan<std::vector<Stored>> scanned(Stream stream, Range range) {
-  const ScanRequest request{.partition = batches(stream),
+Plan<std::vector<StoredRecord>> scan_page(Stream stream, Range range) {
+  const ScanRequest request{.partition = batch_partition(stream),
                             .first = range.first,
                             .last = range.last,
                             .direction = range.direction,
                             .limit = range.limit};
   const ScanPage page = co_await scan(request);
-  std::vector<Stored> found;
+  std::vector<StoredRecord> found;
   found.reserve(page.entries.size());
   for (const Entry& entry : page.entries) {
-    Result<Stored> record = stored(entry);
+    Result<StoredRecord> record = decode_entry(entry);
     if (!record) co_return std::unexpected(std::move(record.error()));
     found.push_back(std::move(*record));
   }
   co_return std::move(found);
 }
 
-// The lowest of a range where the store scans downwards only: all of it is walked. Nothing if that
-// is too far: what was met is not the lowest.
-Plan<std::vector<Stored>> lowest(Stream stream, Range range) {
+// The lowest records of a range where the store only scans downwards, by reading all of it. Empty
+// if that is too far: the records seen are not the lowest.
+Plan<std::vector<StoredRecord>> scan_down_to_lowest(Stream stream, Range range) {
   Range page{
       .first = range.first, .last = range.last, .direction = Direction::descending, .limit = kPage};
-  std::vector<Stored> found;
+  std::vector<StoredRecord> found;
   for (int pages = 0; page.last >= page.first; ++pages) {
-    if (pages == kMaxPages) co_return std::vector<Stored>();
-    std::vector<Stored> next = co_await scanned(stream, page);
+    if (pages == kMaxPages) co_return std::vector<StoredRecord>();
+    std::vector<StoredRecord> next = co_await scan_page(stream, page);
     if (next.empty()) break;
     page.last = next.back().first - 1;
     std::ranges::move(next, std::back_inserter(found));
@@ -125,17 +126,18 @@ Plan<std::vector<Stored>> lowest(Stream stream, Range range) {
   co_return std::move(found);
 }
 
-// Reads ahead where the next records would begin if they were as long as the last, and more of them
-// the longer that was right.
-Plan<std::vector<Stored>> followed(Stream stream, Range range) {
-  constexpr std::size_t kFarthest = 16;
-  constexpr std::size_t kBytes = 4U << 20;  // As a page of a scan.
-  const Partition partition = batches(stream);
-  std::vector<Stored> found;
+// Reads by key. Guesses that the next records are as long as the last, and reads more of them ahead
+// the longer the guess holds.
+Plan<std::vector<StoredRecord>> read_by_key(Stream stream, Range range) {
+  constexpr std::size_t kMaxAhead = 16;
+  constexpr std::size_t kMaxBytes = 4U << 20;  // As a page of a scan.
+  const Partition partition = batch_partition(stream);
+  std::vector<StoredRecord> found;
   std::size_t bytes = 0;
   std::int64_t at = range.first;
   std::int64_t stride = 1;
-  for (std::size_t ahead = 1; found.size() < range.limit && at <= range.last && bytes < kBytes;) {
+  for (std::size_t ahead = 1;
+       found.size() < range.limit && at <= range.last && bytes < kMaxBytes;) {
     std::vector<Key> keys;
     for (std::size_t i = 0; i < std::min(ahead, range.limit - found.size()); ++i) {
       keys.push_back({partition, at + static_cast<std::int64_t>(i) * stride});
@@ -144,7 +146,7 @@ Plan<std::vector<Stored>> followed(Stream stream, Range range) {
     const std::vector<std::optional<Item>> items = co_await get(wanted);
     std::size_t hits = 0;
     while (hits < items.size() && items[hits] && keys[hits].sort == at && at <= range.last) {
-      Result<Stored> record = stored({at, *items[hits]});
+      Result<StoredRecord> record = decode_entry({at, *items[hits]});
       if (!record) co_return std::unexpected(std::move(record.error()));
       if (const auto* value = std::get_if<Bytes>(&items[hits]->value)) bytes += value->size();
       stride = record->record.count;
@@ -153,39 +155,40 @@ Plan<std::vector<Stored>> followed(Stream stream, Range range) {
       ++hits;
     }
     if (hits == 0) break;
-    ahead = hits < keys.size() ? 1 : std::min(kFarthest, 2 * ahead);
+    ahead = hits < keys.size() ? 1 : std::min(kMaxAhead, 2 * ahead);
   }
   co_return std::move(found);
 }
 
 }  // namespace
 
-Plan<std::vector<Stored>> records(Stream stream, Range range) {
+Plan<std::vector<StoredRecord>> read_records(Stream stream, Range range) {
   const Limits* limits = co_await store_limits();
   if (range.direction == Direction::ascending && !limits->scans_ascending) {
-    co_return co_await lowest(stream, range);
+    co_return co_await scan_down_to_lowest(stream, range);
   }
-  co_return co_await scanned(stream, range);
+  co_return co_await scan_page(stream, range);
 }
 
-Plan<std::vector<Stored>> following(Stream stream, Range range) {
+Plan<std::vector<StoredRecord>> read_adjacent(Stream stream, Range range) {
   const Limits* limits = co_await store_limits();
-  if (limits->scans_ascending) co_return co_await scanned(stream, range);
-  co_return co_await followed(stream, range);
+  if (limits->scans_ascending) co_return co_await scan_page(stream, range);
+  co_return co_await read_by_key(stream, range);
 }
 
-Plan<std::vector<Stored>> records_from(Stream stream, std::int64_t at, std::size_t limit) {
+Plan<std::vector<StoredRecord>> read_records_from(Stream stream, std::int64_t at,
+                                                  std::size_t limit) {
   const Range before{.last = at, .direction = Direction::descending, .limit = 1};
-  std::vector<Stored> found = co_await records(stream, before);
+  std::vector<StoredRecord> found = co_await read_records(stream, before);
   if (limit <= found.size()) co_return std::move(found);
   const std::int64_t rest = found.empty() ? at : std::max(at + 1, found.front().end());
   const Range after{.first = rest, .limit = limit - found.size()};
-  std::vector<Stored> more = co_await following(stream, after);
+  std::vector<StoredRecord> more = co_await read_adjacent(stream, after);
   std::ranges::move(more, std::back_inserter(found));
   co_return std::move(found);
 }
 
-Plan<std::int64_t> mark_of(Stream stream, Mark mark) {
+Plan<std::int64_t> read_mark(Stream stream, Mark mark) {
   const Key key = mark_key(stream, mark);
   const std::optional<Item> item = co_await get(key);
   if (!item) co_return 1;
@@ -205,40 +208,31 @@ Plan<std::monostate> raise_mark(Stream stream, Mark mark, std::int64_t value) {
   }
 }
 
-Plan<std::int64_t> end_of(Stream stream) {
-  if (stream.strategy == LogStrategy::reserve) co_return co_await settled_end(stream);
-  if (stream.strategy == LogStrategy::transaction) co_return co_await head_of(stream);
+Plan<std::int64_t> find_end(Stream stream) {
+  if (stream.strategy == LogStrategy::reserve) co_return co_await find_settled_end(stream);
+  if (stream.strategy == LogStrategy::transaction) co_return co_await read_head(stream);
   const Range newest{.direction = Direction::descending, .limit = 1};
-  const std::vector<Stored> last = co_await records(stream, newest);
+  const std::vector<StoredRecord> last = co_await read_records(stream, newest);
   co_return last.empty() ? 1 : last.front().end();
 }
 
-Plan<std::int64_t> expire(Stream stream) {
+Plan<std::int64_t> trim_expired(Stream stream) {
   const Time now = co_await store_now();
-  const std::int64_t oldest = co_await mark_of(stream, Mark::oldest);
-  const auto over = [now](const Stored& record) {
+  const std::int64_t oldest = co_await read_mark(stream, Mark::oldest);
+  const auto is_expired = [now](const StoredRecord& record) {
     return record.record.expires <= now || record.record.state != LogRecord::State::batch;
   };
   std::int64_t at = oldest;
-  std::size_t limit = 1;  // Mostly there is nothing to trim.
+  std::size_t limit = 1;  // Usually there is nothing to trim.
   for (int page = 0; page < kMaxPages; ++page, limit = kPage) {
-    const std::vector<Stored> next = co_await records_from(stream, at, limit);
-    const std::int64_t end = unbroken(next, at, over);
+    const std::vector<StoredRecord> next = co_await read_records_from(stream, at, limit);
+    const std::int64_t end = end_of_run(next, at, is_expired);
     if (end == at) break;
     at = end;
   }
-  // The same for the next reader, who would find it out again otherwise.
+  // Saves the next reader the search.
   if (at > oldest) (void)co_await attempt(raise_mark(stream, Mark::oldest, at));
   co_return at;
-}
-
-Plan<std::monostate> back_off(int tries) {
-  constexpr std::uint64_t kFirst = 10;
-  constexpr std::uint64_t kLongest = 1'000;
-  const std::uint64_t bound = std::min(kLongest, kFirst << std::min(tries, 10));
-  const std::uint64_t drawn = co_await random_number();
-  co_await pause(Duration(static_cast<std::int64_t>(drawn % (bound + 1))));
-  co_return std::monostate{};
 }
 
 }  // namespace once::logs

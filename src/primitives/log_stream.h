@@ -1,4 +1,4 @@
-// Finding one's way in a stream: its keys, its records, its ends.
+// The keys, records and ends of a stream.
 #pragma once
 
 #include <cstddef>
@@ -9,55 +9,54 @@
 
 namespace once::logs {
 
-inline constexpr std::size_t kPage = 256;  // Records that one step looks at.
+inline constexpr std::size_t kPage = 256;  // Records read by one step.
 
-Partition batches(const Stream& stream);
+Partition batch_partition(const Stream& stream);
 Key head_key(const Stream& stream);
 Key batch_id_key(const Stream& stream, std::string_view id);
 
 // A record and the indexes it takes: [first, end).
-struct Stored {
+struct StoredRecord {
   std::int64_t first = 0;
   Version version;
   LogRecord record;
 
   std::int64_t end() const { return first + record.count; }
 };
-Result<Stored> stored(const Entry& entry);
+Result<StoredRecord> decode_entry(const Entry& entry);
 
-// The records of a stream in [first, last], in this order.
+// Records of a stream in [first, last].
 struct Range {
   std::int64_t first = 1;
   std::int64_t last = std::numeric_limits<std::int64_t>::max();
   Direction direction = Direction::ascending;
   std::size_t limit = 1;
 };
-Plan<std::vector<Stored>> records(Stream stream, Range range);
+Plan<std::vector<StoredRecord>> read_records(Stream stream, Range range);
 
-// The same upwards from `range.first`, where a record begins or the log ends, as far as each record
-// begins where the one before it ends. By reads of keys where the store scans downwards only.
-Plan<std::vector<Stored>> following(Stream stream, Range range);
+// Adjacent records, ascending from `range.first`, which must be the start of a record or the end of
+// the log. Stops at the first gap. Reads by key where the store only scans downwards.
+Plan<std::vector<StoredRecord>> read_adjacent(Stream stream, Range range);
 
-// The record that takes `at`, or the last one below it, and up to `limit` in all that follow.
-Plan<std::vector<Stored>> records_from(Stream stream, std::int64_t at, std::size_t limit);
+// The record that covers `at`, or else the last one below it, and those that follow: at most
+// `limit` in all.
+Plan<std::vector<StoredRecord>> read_records_from(Stream stream, std::int64_t at,
+                                                  std::size_t limit);
 
-// Integers that only rise, so raising them late or twice does no harm.
+// Integers that only rise: raising one late or twice does no harm.
 enum class Mark : std::uint8_t {
   oldest = 0,   // Nothing below can be read.
   tidied = 1,   // Every record below is trimmed, or void.
   settled = 2,  // With `reserve`: every index below is written or void.
-  erased = 3,   // Where the store scans downwards only: every record below is gone.
+  erased = 3,   // Where the store only scans downwards: every record below is gone.
 };
-Plan<std::int64_t> mark_of(Stream stream, Mark mark);  // At least 1.
+Plan<std::int64_t> read_mark(Stream stream, Mark mark);  // At least 1.
 Plan<std::monostate> raise_mark(Stream stream, Mark mark, std::int64_t value);
 
 // The first index that cannot be read yet.
-Plan<std::int64_t> end_of(Stream stream);
+Plan<std::int64_t> find_end(Stream stream);
 
-// Trims what its ttl has ended; answers the oldest index that can be read.
-Plan<std::int64_t> expire(Stream stream);
-
-// A random while, longer with each try.
-Plan<std::monostate> back_off(int tries);
+// Trims expired events; returns the oldest index that can be read.
+Plan<std::int64_t> trim_expired(Stream stream);
 
 }  // namespace once::logs

@@ -49,7 +49,8 @@ TEST_F(LogTrim, H1_AKeyIsTakenLongAfterItsBatchIsTrimmed) {
   clock_.advance(1h);
   log_.trim("s", 4);
   ASSERT_EQ(records().size(), 2U);
-  Write stalled = put({logs::batches(logs::stream("default", "s")), 2}, Bytes("x"), absent());
+  Write stalled =
+      put({logs::batch_partition(logs::stream("default", "s")), 2}, Bytes("x"), absent());
   stalled.version = {99};
   const Result<CommitOutcome> outcome = memory_->commit({&stalled, 1});
   EXPECT_FALSE(committed(*outcome));
@@ -90,7 +91,7 @@ TEST_F(LogTrim, LongPrefixesAreFreedByAndBy) {
   log_.trim("s", 601);
   log_.trim("s", 601);
   log_.trim("s", 601);
-  for (const logs::Stored& record : records()) EXPECT_EQ(record.record.state, State::trimmed);
+  for (const logs::StoredRecord& record : records()) EXPECT_EQ(record.record.state, State::trimmed);
   EXPECT_EQ(text(), "");
 }
 
@@ -124,10 +125,10 @@ TEST_F(LogTrim, H1_ExpiredEventsFreeNoIndex) {
   EXPECT_EQ(text(), "3:c");
 }
 
-// Batch ids expire and make way; the batches themselves never do, whatever their ttl.
+// Items of batch ids expire; items of batches never do, whatever their ttl.
 TEST_F(LogTrim, H17_AFullStoreRefusesEventsAndEvictsNone) {
   const auto small = open_memory({.max_bytes = 64U << 10}, clock_);
-  Log log(*small, "default", LogStrategy::conditional, clock_, entropy_);
+  LocalLog log(*small, "default", LogStrategy::conditional, clock_, entropy_);
   std::int64_t appended = 0;
   Result<AppendOutcome> outcome = Appended{};
   while (outcome && appended < 10'000) {
@@ -147,11 +148,11 @@ TEST_F(LogTrim, AppendersAloneFreeTheRoomOfWhatExpired) {
     clock_.advance(1s);
   }
   std::size_t whole = 0;
-  for (const logs::Stored& record : records()) whole += record.record.state == State::batch;
+  for (const logs::StoredRecord& record : records()) whole += record.record.state == State::batch;
   EXPECT_LT(whole, count / 2);
 }
 
-// Where the store scans downwards only, as S3 does: what follows is read by its keys.
+// A store that only scans downwards, as S3 does: following records are read by key.
 class LogDownwards : public LogFixture {
  protected:
   static Limits downwards(Limits limits) {
@@ -169,7 +170,7 @@ class LogDownwards : public LogFixture {
   }
 
   testing::LimitedStore store_{*faulty_, downwards(faulty_->limits())};
-  Log below_{store_, "default", LogStrategy::conditional, clock_, entropy_};
+  LocalLog below_{store_, "default", LogStrategy::conditional, clock_, entropy_};
 };
 
 TEST_F(LogDownwards, ReadsForwardFromAnyIndexOverBatchesOfAnyLength) {
@@ -222,7 +223,7 @@ TEST_F(LogDownwards, TheLowestAreErasedWithoutAWalkOverAllThatIsAboveThem) {
   EXPECT_EQ(records().size(), count > kErased ? count - kErased : 1);
 }
 
-// Who erased them died before he said so.
+// The process that erased them crashed before it raised the mark.
 TEST_F(LogDownwards, WhereTheLowestAreIsFoundOutWhenNobodySaysSo) {
   for (const char* const data : {"a", "b", "c", "d"}) append({data});
   below_.trim("s", 4);
@@ -230,7 +231,8 @@ TEST_F(LogDownwards, WhereTheLowestAreIsFoundOutWhenNobodySaysSo) {
   below_.trim("s", 4);
   clock_.advance(kBatchMemory + 1h);
   Write write =
-      erase({logs::batches(logs::stream("default", "s", LogStrategy::conditional)), 1}, anything());
+      erase({logs::batch_partition(logs::stream("default", "s", LogStrategy::conditional)), 1},
+            anything());
   ASSERT_TRUE(memory_->commit({&write, 1}).has_value());
   below_.trim("s", 4);
   EXPECT_EQ(records().front().first, 4);

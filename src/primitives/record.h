@@ -1,5 +1,5 @@
-// The form that every value of a primitive has: what it is, its format's number, its fields, and a
-// checksum over all of it. docs/formats.md draws the bytes.
+// The format of every stored value: its kind, its format number, its fields, and a checksum over
+// all of it. docs/formats.md draws the bytes.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace once {
 
-// The first byte of a record. A number is never used for anything else again.
+// The first byte of a record. A value is never reused for another kind.
 enum class RecordKind : std::uint8_t {
   claim = 'c',
   ticket = 't',
@@ -46,11 +46,10 @@ class RecordWriter {
   Bytes out_;
 };
 
-// Reads the fields in the order in which they were written. A record that fails its checks, is of
-// another kind or of a newer format is refused by open(); reading past the end or into nonsense,
-// such as a number that is not in its shortest form, turns sound() false and gives zeros, so that a
-// caller checks once, at the end. A sound record has one form: the same fields give its bytes
-// again.
+// Reads the fields in the order in which they were written. open() refuses a record with a wrong
+// checksum, another kind or a newer format. Reading past the end, or a number that is not in its
+// shortest form, gives zeros and makes sound() false: a caller checks once, at the end. A sound
+// record has one form: writing the same fields gives the same bytes.
 class RecordReader {
  public:
   static Result<RecordReader> open(std::string_view record, RecordKind kind, std::uint8_t newest);
@@ -60,7 +59,7 @@ class RecordReader {
   Time time();
   Bytes bytes();
 
-  // Everything was there, and nothing is left.
+  // Every field was present and valid, and no bytes are left.
   bool sound() const { return sound_ && left_.empty(); }
 
  private:

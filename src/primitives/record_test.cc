@@ -13,14 +13,14 @@ Bytes with_number(std::uint64_t number) {
   return out.finish();
 }
 
-// A record of these very bytes, eight for each word.
+// A record of exactly these bytes, eight for each word.
 Bytes with_raw(std::initializer_list<std::uint64_t> words) {
   RecordWriter out(RecordKind::claim, 1);
   for (const std::uint64_t word : words) out.time(Time(Duration(static_cast<std::int64_t>(word))));
   return out.finish();
 }
 
-// What is read first; nothing if it is nonsense.
+// The first field; empty if it is invalid.
 std::optional<std::uint64_t> first_number(const Bytes& record, std::uint64_t most = kMost) {
   RecordReader in = RecordReader::open(record, RecordKind::claim, 1).value();
   const std::uint64_t number = in.number(most);

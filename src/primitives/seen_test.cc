@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "once/claims.h"
+#include "once/local.h"
 #include "primitives/claims_fixture.h"
 
 namespace once {
@@ -85,7 +86,7 @@ TEST_F(SeenTest, AClaimedIdIsNotFirst) {
 
 TEST_F(SeenTest, H17_AFloodOfSeenIdsEvictsNoClaimThatIsHeld) {
   const auto small = open_memory({.max_bytes = 64U << 10}, clock_);
-  Claims claims(*small, "default", clock_, entropy_);
+  LocalClaims claims(*small, "default", clock_, entropy_);
   const Claimed claim = as<Claimed>(claims.take("job", {.lease = 1h}));
   for (int i = 0; i < 5'000; ++i) {
     const Ids id = {"id-" + std::to_string(i)};
@@ -106,7 +107,7 @@ TEST_F(SeenTest, BadInputMarksNothing) {
 }
 
 TEST_F(SeenTest, TenThousandIdsAreOneCall) {
-  // A server may take longer for so many than a call may.
+  // A server may need longer for that many ids than a call may take.
   const std::size_t count = testing::as_many_as(10'000, 500);
   Ids ids;
   for (std::size_t i = 0; i < count; ++i) ids.push_back("id-" + std::to_string(i));

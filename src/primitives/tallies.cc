@@ -1,198 +1,275 @@
 #include "once/tallies.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
+#include "base/mutex.h"
+#include "kernel/back_off.h"
+#include "primitives/commit_resolved.h"
 #include "primitives/keys.h"
-#include "primitives/landing.h"
-#include "primitives/tally_order.h"
+#include "primitives/prepared_merge.h"
 
 namespace once::tallies {
 namespace {
 
-constexpr Duration kFirstPause{10};
-constexpr Duration kLongestPause{1'000};
+constexpr std::size_t kMaxKnownTallies = 10'000;
 
-Plan<std::monostate> back_off(int retry) {
-  const Duration bound = std::min(kLongestPause, kFirstPause * (1 << std::min(retry, 10)));
-  const std::uint64_t drawn = co_await random_number();
-  co_await pause(
-      Duration(static_cast<std::int64_t>(drawn % (static_cast<std::uint64_t>(bound.count()) + 1))));
-  co_return std::monostate{};
-}
-
-// The tally's meta, which is `wanted` if it had none (H21).
-Plan<TallyMeta> settle_meta(Key key, TallyMeta wanted) {
-  std::optional<Item> standing = co_await get(key);
-  while (!standing) {
+// The tally's meta, which becomes `wanted` if there was none (docs/hazards.md#h21).
+Plan<TallyMeta> fix_meta(Key key, TallyMeta wanted) {
+  std::optional<Item> current = co_await get(key);
+  while (!current) {
     Write first = put(key, encode(wanted), absent_lasting());
-    CommitOutcome outcome = co_await land(first);
+    CommitOutcome outcome = co_await commit_resolved(first);
     if (committed(outcome)) co_return std::move(wanted);
-    standing = std::move(std::get<Lost>(outcome).standing);
+    current = std::move(std::get<Lost>(outcome).current);
   }
-  co_return decode_meta(standing->value);
+  co_return decode_meta(current->value);
 }
 
-// A merge that is done must not look as if it failed because its value could not be read.
-Plan<std::optional<TallyValue>> value_now(const Order* order) {
-  const Key key = order->bucket_key();
-  const Result<std::optional<Item>> standing = co_await attempt(get(key));
-  co_return standing ? order->value_in(*standing) : std::nullopt;
+// The bucket's current value. Empty if it cannot be read: the merge has succeeded all the same.
+Plan<std::optional<TallyValue>> current_value(const PreparedMerge* merge) {
+  const Key key = merge->bucket_key();
+  const Result<std::optional<Item>> current = co_await attempt(get(key));
+  co_return current ? merge->value_in(*current) : std::nullopt;
 }
 
-std::unexpected<Error> doubt() {
+std::unexpected<Error> outcome_unknown() {
   return failure(ErrorCode::unknown, "an earlier try may still take effect");
 }
 
-// How one try at a merge ended, if not with an error.
-struct Tried {
+// The result of one try at a merge.
+struct MergeTry {
   bool merged = false;
   std::optional<TallyValue> value;
-  std::optional<Item> marker;  // That stood in the way.
+  std::optional<Item> marker;  // The existing marker of the id, if that prevented the merge.
 };
 
-Tried native_result(const Order& order, CommitOutcome outcome) {
-  if (auto* lost = std::get_if<Lost>(&outcome)) return {false, {}, std::move(lost->standing)};
+MergeTry native_result(const PreparedMerge& merge, CommitOutcome outcome) {
+  if (auto* lost = std::get_if<Lost>(&outcome)) return {false, {}, std::move(lost->current)};
   const auto& numbers = std::get<Committed>(outcome).numbers;
   if (numbers.empty() || !numbers.back()) return {true, {}, {}};
-  return {true, value_of(order.kind(), state_of_native(order.kind(), *numbers.back())), {}};
+  return {true, value_of(merge.kind(), state_of_native(merge.kind(), *numbers.back())), {}};
 }
 
-// By the store's own arithmetic, and with it the id's marker if there is one.
-Plan<Tried> try_native(const Order* order, std::vector<Write> marker) {
+// By the store's own arithmetic, together with the id's marker if there is one.
+Plan<MergeTry> try_native(const PreparedMerge* merge, std::vector<Write> marker) {
   std::vector<Write> writes = std::move(marker);
-  writes.push_back(order->native_write());
+  writes.push_back(merge->native_write());
   CommitOutcome outcome = co_await commit(writes);
-  co_return native_result(*order, std::move(outcome));
+  co_return native_result(*merge, std::move(outcome));
 }
 
-// By read, merge and write. Neither merged nor lost to a marker: another changed the bucket.
-Plan<Tried> try_change(Order* order, std::vector<Write> marker) {
-  Verdict verdict = Verdict::merged;
-  Change wanted = order->change(verdict);
+// By read, merge and write. Neither merged nor prevented by a marker: the bucket was changed
+// meanwhile.
+Plan<MergeTry> try_change(PreparedMerge* merge, std::vector<Write> marker) {
+  MergeResult result = MergeResult::merged;
+  Change wanted = merge->change(result);
   wanted.also = std::move(marker);
   ChangeOutcome outcome = co_await change(wanted);
   if (auto* changed = std::get_if<Changed>(&outcome)) {
-    co_return Tried{true, order->value_in(changed->standing), {}};
+    co_return MergeTry{true, merge->value_in(changed->current), {}};
   }
   auto* lost = std::get_if<Lost>(&outcome);
-  co_return Tried{false, {}, lost != nullptr ? std::move(lost->standing) : std::nullopt};
+  co_return MergeTry{false, {}, lost != nullptr ? std::move(lost->current) : std::nullopt};
 }
 
-Plan<TallyOutcome> merged(const Order* order, std::optional<TallyValue> value, bool replayed) {
-  if (!value) value = co_await value_now(order);
+Plan<TallyOutcome> answer_merged(const PreparedMerge* merge, std::optional<TallyValue> value,
+                                 bool replayed) {
+  if (!value) value = co_await current_value(merge);
   co_return Tallied{replayed, std::move(value)};
 }
 
-// Without an id: what may have been written is sent again only if a repeat changes nothing.
-Plan<TallyOutcome> merge_unnamed(Order* order) {
+// A merge that may have been written is sent again only if a repeat changes nothing.
+Plan<TallyOutcome> merge_without_id(PreparedMerge* merge) {
   const std::vector<Write> unmarked;
-  bool native = is_native(order->kind());
-  bool unsure = false;
+  bool native = is_native(merge->kind());
+  bool sent = false;
   for (int retry = 0;; ++retry) {
-    Plan<Tried> plan = native ? try_native(order, unmarked) : try_change(order, unmarked);
-    Result<Tried> tried = co_await attempt(std::move(plan));
-    if (tried && tried->merged) co_return co_await merged(order, std::move(tried->value), false);
+    Plan<MergeTry> plan = native ? try_native(merge, unmarked) : try_change(merge, unmarked);
+    Result<MergeTry> tried = co_await attempt(std::move(plan));
+    if (tried && tried->merged) {
+      co_return co_await answer_merged(merge, std::move(tried->value), false);
+    }
     if (!tried) {
       const ErrorCode code = tried.error().code;
       if (native && code == ErrorCode::invalid) {
         native = false;  // It overflows, or the bucket holds ids beside its number.
         continue;
       }
-      unsure = unsure || (code == ErrorCode::unknown && order->monoid->idempotent());
-      if (!unsure) co_return std::unexpected(tried.error());
-      if (code != ErrorCode::unknown && code != ErrorCode::unavailable) co_return doubt();
+      sent = sent || (code == ErrorCode::unknown && merge->monoid->idempotent());
+      if (!sent) co_return std::unexpected(tried.error());
+      if (!is_transient(code)) co_return outcome_unknown();
     }
     co_await back_off(retry);
-    order->now = co_await store_now();  // A bucket is kept from the change that is stored.
+    merge->now = co_await store_now();  // The bucket's ttl counts from the change that is stored.
   }
 }
 
-// The marker of this id stands: it tells whose it is.
-Plan<TallyOutcome> answer_by_marker(Order* order, Version ours, Item marker) {
+// The answer if the id's marker exists.
+Plan<TallyOutcome> answer_by_marker(PreparedMerge* merge, Version ours, Item marker) {
   const Result<TallyMarker> found = decode_marker(marker.value);
   if (!found) co_return std::unexpected(found.error());
-  if (!order->same_input(*found)) co_return TallyMismatch{};
-  order->bucket = found->bucket;
-  co_return co_await merged(order, std::nullopt, marker.version != ours);
+  if (!merge->same_input(*found)) co_return TallyMismatch{};
+  merge->bucket = found->bucket;
+  co_return co_await answer_merged(merge, std::nullopt, marker.version != ours);
 }
 
-// Marker and bucket are one commit, which its own marker keeps from happening twice.
-Plan<TallyOutcome> merge_marked(Order* order) {
-  Write marker = order->marker();
+// Marker and bucket are one commit. The marker prevents a second one.
+Plan<TallyOutcome> merge_with_marker(PreparedMerge* merge) {
+  Write marker = merge->marker();
   marker.version = co_await fresh_version();
   std::vector<Write> also = {marker};
-  bool native = is_native(order->kind());
-  bool unsure = false;
+  bool native = is_native(merge->kind());
+  bool sent = false;
   for (int retry = 0;; ++retry) {
-    Plan<Tried> plan = native ? try_native(order, also) : try_change(order, also);
-    Result<Tried> tried = co_await attempt(std::move(plan));
-    if (tried && tried->merged) co_return co_await merged(order, std::move(tried->value), false);
-    std::optional<Item> standing = tried ? std::move(tried->marker) : std::nullopt;
+    Plan<MergeTry> plan = native ? try_native(merge, also) : try_change(merge, also);
+    Result<MergeTry> tried = co_await attempt(std::move(plan));
+    if (tried && tried->merged) {
+      co_return co_await answer_merged(merge, std::move(tried->value), false);
+    }
+    std::optional<Item> current = tried ? std::move(tried->marker) : std::nullopt;
     if (!tried) {
-      unsure = unsure || tried.error().code == ErrorCode::unknown;
-      if (!unsure && tried.error().code == ErrorCode::invalid && native) {
+      sent = sent || tried.error().code == ErrorCode::unknown;
+      if (!sent && tried.error().code == ErrorCode::invalid && native) {
         native = false;
         continue;
       }
-      if (!unsure) co_return std::unexpected(tried.error());
+      if (!sent) co_return std::unexpected(tried.error());
     }
-    if (!standing) {
+    if (!current) {
       co_await back_off(retry);
       Result<std::optional<Item>> read = co_await attempt(get(marker.key));
-      if (read) standing = std::move(*read);
+      if (read) current = std::move(*read);
     }
-    if (standing) co_return co_await answer_by_marker(order, marker.version, std::move(*standing));
-    if (!tried && tried.error().code == ErrorCode::invalid) co_return doubt();
+    if (current) co_return co_await answer_by_marker(merge, marker.version, std::move(*current));
+    if (!tried && tried.error().code == ErrorCode::invalid) co_return outcome_unknown();
   }
 }
 
-// Fixes the id's bucket before anything is merged, so that every retry goes to the same (H20).
-// False if the id was used for another input.
-Plan<bool> pin(Order* order) {
+// Fixes the id's bucket before anything is merged, so that every retry uses the same
+// (docs/hazards.md#h20). False if the id was used for another input.
+Plan<bool> pin_bucket(PreparedMerge* merge) {
   for (;;) {
-    Write marker = order->marker();
-    const CommitOutcome outcome = co_await land(marker);
+    Write marker = merge->marker();
+    const CommitOutcome outcome = co_await commit_resolved(marker);
     if (committed(outcome)) co_return true;
-    const std::optional<Item>& standing = std::get<Lost>(outcome).standing;
-    if (!standing) continue;
-    const Result<TallyMarker> found = decode_marker(standing->value);
+    const std::optional<Item>& current = std::get<Lost>(outcome).current;
+    if (!current) continue;
+    const Result<TallyMarker> found = decode_marker(current->value);
     if (!found) co_return std::unexpected(found.error());
-    if (!order->same_input(*found)) co_return false;
-    order->bucket = found->bucket;
-    order->kept_until = found->kept_until;
+    if (!merge->same_input(*found)) co_return false;
+    merge->bucket = found->bucket;
+    merge->kept_until = found->kept_until;
     co_return true;
   }
 }
 
-TallyOutcome outcome_of(const Order& order, Verdict verdict, const Changed& changed) {
-  if (verdict == Verdict::mismatch) return TallyMismatch{};
-  if (verdict == Verdict::full) return TooManyIds{};
-  return Tallied{verdict == Verdict::replayed, order.value_in(changed.standing)};
+TallyOutcome outcome_of(const PreparedMerge& merge, MergeResult result, const Changed& changed) {
+  if (result == MergeResult::mismatch) return TallyMismatch{};
+  if (result == MergeResult::full) return TooManyIds{};
+  return Tallied{result == MergeResult::replayed, merge.value_in(changed.current)};
 }
 
-// The id is inside the bucket. A try whose outcome is unknown is made again: it finds its id if it
-// landed, and cannot land any more once another write stands there.
-Plan<TallyOutcome> merge_inside(Order* order) {
-  if (order->windowed()) {
-    const bool same_input = co_await pin(order);
+// The bucket holds the id. A try with an unknown outcome is repeated: the repeat finds the id if
+// the first was written, and once the repeat is written the first cannot be.
+Plan<TallyOutcome> merge_with_id_in_bucket(PreparedMerge* merge) {
+  if (merge->has_window()) {
+    const bool same_input = co_await pin_bucket(merge);
     if (!same_input) co_return TallyMismatch{};
   }
-  Verdict verdict = Verdict::merged;
-  Change wanted = order->change(verdict);
-  bool unsure = false;
+  MergeResult result = MergeResult::merged;
+  Change wanted = merge->change(result);
+  bool sent = false;
   for (int retry = 0;; ++retry) {
     const Result<ChangeOutcome> outcome = co_await attempt(change(wanted));
     if (outcome) {
       const auto* changed = std::get_if<Changed>(&*outcome);
-      if (changed != nullptr) co_return outcome_of(*order, verdict, *changed);
+      if (changed != nullptr) co_return outcome_of(*merge, result, *changed);
     } else {
-      unsure = unsure || outcome.error().code == ErrorCode::unknown;
-      if (!unsure || outcome.error().code == ErrorCode::invalid) {
+      sent = sent || outcome.error().code == ErrorCode::unknown;
+      if (!sent || outcome.error().code == ErrorCode::invalid) {
         co_return std::unexpected(outcome.error());
       }
     }
     co_await back_off(retry);
   }
+}
+
+// A tally being read, and the total of its buckets so far.
+struct BucketTotal {
+  static Result<BucketTotal> start(const Item& meta, const MonoidPtr& own, Time now) {
+    const Result<TallyMeta> found = decode_meta(meta.value);
+    if (!found) return std::unexpected(found.error());
+    std::optional<NamedMonoid> named = monoid_named(found->monoid, own);
+    if (!named) return failure(ErrorCode::invalid, "reading needs the monoid " + found->monoid);
+    Bytes state = named->monoid->identity();
+    return BucketTotal{std::move(*named), found->window, std::move(state), now};
+  }
+
+  Result<void> add(const Item& item) {
+    const Result<TallyBucket> bucket = decode_bucket(item, named.kind, *named.monoid);
+    if (!bucket) return std::unexpected(bucket.error());
+    if (bucket->until <= now) return {};
+    Result<Bytes> merged = named.monoid->merge(state, bucket->state);
+    if (!merged) return std::unexpected(std::move(merged.error()));
+    state = std::move(*merged);
+    return {};
+  }
+
+  TallyReading reading() const { return {named.kind, window, value_of(named.kind, state)}; }
+
+  NamedMonoid named;
+  TallyWindow window;
+  Bytes state;
+  Time now;
+};
+
+std::int64_t millis(Time time) { return time.time_since_epoch().count(); }
+
+ScanRequest buckets_in(const Key& key, const TallyRange& range, const Limits& limits) {
+  ScanRequest request{.partition = key.partition};
+  if (range.from) request.first = std::max<std::int64_t>(0, millis(*range.from));
+  if (range.to) request.last = std::max<std::int64_t>(0, millis(*range.to)) - 1;
+  request.direction = limits.scans_ascending ? Direction::ascending : Direction::descending;
+  return request;
+}
+
+Plan<std::monostate> add_windows(Key key, TallyRange range, BucketTotal* total) {
+  const Limits* limits = co_await store_limits();
+  ScanRequest request = buckets_in(key, range, *limits);
+  while (request.first <= request.last) {
+    const ScanPage page = co_await scan(request);
+    for (const Entry& entry : page.entries) {
+      if (Result<void> added = total->add(entry.item); !added) {
+        co_return std::unexpected(std::move(added.error()));
+      }
+    }
+    if (!page.more || page.entries.empty()) break;
+    if (request.direction == Direction::ascending) {
+      request.first = page.entries.back().sort + 1;
+    } else {
+      request.last = page.entries.back().sort - 1;
+    }
+  }
+  co_return std::monostate{};
+}
+
+// `held` are the tally's meta and, if it has no window, its only bucket.
+Plan<std::optional<TallyReading>> read_one(Key key, std::span<const std::optional<Item>> held,
+                                           TallyRange range, MonoidPtr own) {
+  if (!held[0]) co_return std::optional<TallyReading>();
+  const Time now = co_await store_now();
+  Result<BucketTotal> total = BucketTotal::start(*held[0], own, now);
+  if (!total) co_return std::unexpected(total.error());
+  if (total->window != TallyWindow::none) {
+    co_await add_windows(std::move(key), range, &*total);
+  } else if (held[1]) {
+    if (Result<void> added = total->add(*held[1]); !added) {
+      co_return std::unexpected(std::move(added.error()));
+    }
+  }
+  co_return std::optional(total->reading());
 }
 
 }  // namespace
@@ -204,33 +281,93 @@ Key tally_key(std::string_view name_space, std::string_view name) {
 Plan<std::optional<OtherTally>> other_than(Key key, TallyRequest request) {
   const Limits* limits = co_await store_limits();
   const Time now = co_await store_now();
-  Result<Order> order = Order::of(std::move(key), std::move(request), now, *limits);
-  if (!order) co_return std::unexpected(order.error());
-  const Key place = keys::tally_meta(order->key);
-  const std::optional<Item> standing = co_await get(place);
-  if (!standing) co_return std::optional<OtherTally>();
-  const Result<TallyMeta> meta = decode_meta(standing->value);
+  Result<PreparedMerge> merge = prepare_merge(std::move(key), std::move(request), now, *limits);
+  if (!merge) co_return std::unexpected(merge.error());
+  const Key meta_key = keys::tally_meta(merge->key);
+  const std::optional<Item> current = co_await get(meta_key);
+  if (!current) co_return std::optional<OtherTally>();
+  const Result<TallyMeta> meta = decode_meta(current->value);
   if (!meta) co_return std::unexpected(meta.error());
-  if (*meta == order->meta()) co_return std::optional<OtherTally>();
+  if (*meta == merge->meta()) co_return std::optional<OtherTally>();
   co_return std::optional<OtherTally>(OtherTally{meta->monoid, meta->window});
 }
 
 Plan<TallyOutcome> merge(Key key, TallyRequest request, KnownTallies* known) {
   const Limits* limits = co_await store_limits();
   const Time now = co_await store_now();
-  Result<Order> order = Order::of(std::move(key), std::move(request), now, *limits);
-  if (!order) co_return std::unexpected(order.error());
-  order->nonce = co_await random_number();
+  Result<PreparedMerge> merge = prepare_merge(std::move(key), std::move(request), now, *limits);
+  if (!merge) co_return std::unexpected(merge.error());
+  merge->nonce = co_await random_number();
   if (limits->may_forget) known = nullptr;
-  Bytes meta = encode(order->meta());
-  if (known == nullptr || !known->holds(order->key, meta)) {
-    const TallyMeta standing = co_await settle_meta(keys::tally_meta(order->key), order->meta());
-    if (standing != order->meta()) co_return OtherTally{standing.monoid, standing.window};
-    if (known != nullptr) known->learn(order->key, std::move(meta));
+  Bytes meta = encode(merge->meta());
+  if (known == nullptr || !known->holds(merge->key, meta)) {
+    const TallyMeta current = co_await fix_meta(keys::tally_meta(merge->key), merge->meta());
+    if (current != merge->meta()) co_return OtherTally{current.monoid, current.window};
+    if (known != nullptr) known->learn(merge->key, std::move(meta));
   }
-  if (!order->named()) co_return co_await merge_unnamed(&*order);
-  if (order->ids_inside) co_return co_await merge_inside(&*order);
-  co_return co_await merge_marked(&*order);
+  if (!merge->has_id()) co_return co_await merge_without_id(&*merge);
+  if (merge->ids_in_bucket) co_return co_await merge_with_id_in_bucket(&*merge);
+  co_return co_await merge_with_marker(&*merge);
 }
+
+Plan<std::vector<std::optional<TallyReading>>> read_all(std::vector<Key> keys, TallyRange range,
+                                                        std::shared_ptr<const Monoid> own) {
+  if (keys.size() > kMaxReads) co_return failure(ErrorCode::invalid, "at most 10,000 tallies");
+  const Limits* limits = co_await store_limits();
+  const std::size_t chunk = std::max<std::size_t>(2, limits->keys_per_get / 2 * 2);
+  std::vector<Key> wanted;
+  for (const Key& key : keys) {
+    wanted.push_back(keys::tally_meta(key));
+    wanted.push_back(key);
+  }
+  std::vector<std::optional<TallyReading>> readings;
+  for (std::size_t at = 0; at < wanted.size(); at += chunk) {
+    const std::span<const Key> some =
+        std::span(wanted).subspan(at).first(std::min(chunk, wanted.size() - at));
+    const std::vector<std::optional<Item>> held = co_await get(some);
+    for (std::size_t i = 0; i < held.size(); i += 2) {
+      const std::span<const std::optional<Item>> pair = std::span(held).subspan(i, 2);
+      std::optional<TallyReading> reading = co_await read_one(wanted[at + i + 1], pair, range, own);
+      readings.push_back(std::move(reading));
+    }
+  }
+  co_return std::move(readings);
+}
+
+Plan<std::optional<TallyReading>> read(Key key, TallyRange range,
+                                       std::shared_ptr<const Monoid> own) {
+  std::vector<Key> keys = {std::move(key)};
+  auto readings = co_await read_all(std::move(keys), range, std::move(own));
+  co_return std::move(readings.front());
+}
+
+class KnownTallies::Metas {
+ public:
+  bool holds(const Key& tally, const Bytes& meta) const {
+    const Lock lock(mutex_);
+    const auto found = metas_.find(tally.partition.home);
+    return found != metas_.end() && found->second == meta;
+  }
+
+  void learn(const Key& tally, Bytes meta) {
+    const Lock lock(mutex_);
+    // Forgetting a tally costs one get, so it does not matter which ones go.
+    if (metas_.size() >= kMaxKnownTallies) metas_.clear();
+    metas_[tally.partition.home] = std::move(meta);
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::unordered_map<std::string, Bytes> metas_ ONCE_GUARDED_BY(mutex_);
+};
+
+KnownTallies::KnownTallies() : metas_(std::make_unique<Metas>()) {}
+KnownTallies::~KnownTallies() = default;
+
+bool KnownTallies::holds(const Key& tally, const Bytes& meta) const {
+  return metas_->holds(tally, meta);
+}
+
+void KnownTallies::learn(const Key& tally, Bytes meta) { metas_->learn(tally, std::move(meta)); }
 
 }  // namespace once::tallies

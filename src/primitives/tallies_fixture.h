@@ -1,4 +1,4 @@
-// Tallies on a memory store, once with as many writes a commit as they like and once with one.
+// Tallies on a store that takes many writes per commit, and on one that takes a single write.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "once/faulty_store.h"
+#include "once/local.h"
 #include "once/memory_store.h"
 #include "once/tallies.h"
 #include "testing/limited_store.h"
@@ -49,8 +50,8 @@ class TalliesFixture : public ::testing::TestWithParam<std::size_t> {
     return outcome ? ErrorCode::denied : outcome.error().code;
   }
 
-  // Store calls of a merge without an id into a tally that is known, before it writes: whether it
-  // is still there, and what is merged into.
+  // Store calls before the first write of a merge without an id into a known tally: of the meta
+  // item if the store may forget it, and of the bucket if the store cannot merge by itself.
   std::size_t reads_before_merge(TallyKind kind) const {
     const bool native = kind == TallyKind::sum || kind == TallyKind::count ||
                         kind == TallyKind::max || kind == TallyKind::min;
@@ -72,7 +73,7 @@ class TalliesFixture : public ::testing::TestWithParam<std::size_t> {
   std::unique_ptr<Store> memory_ = testing::store_under_test(clock_);
   testing::LimitedStore limited_{*memory_, GetParam()};
   std::unique_ptr<FaultyStore> store_ = inject_faults(limited_, {}, clock_);
-  Tallies tallies_{*store_, "test", clock_, entropy_};
+  LocalTallies tallies_{*store_, "test", clock_, entropy_};
 };
 
 inline std::string name_of_limit(const ::testing::TestParamInfo<std::size_t>& limit) {

@@ -1,7 +1,8 @@
-// Merges that the batching driver takes together, one round at a time.
+// Merges that the batching driver joins, one round at a time.
 #include <deque>
 
 #include "drivers/rounds.h"
+#include "once/local.h"
 #include "once/metered_store.h"
 #include "primitives/tallies_fixture.h"
 
@@ -26,7 +27,7 @@ class TallyGroupsTest : public ::testing::Test {
     rounds_.admit(std::move(task));
   }
 
-  // Runs what was admitted; answers how many commits it took beside the tally's first.
+  // Runs the admitted merges; returns how many commits they took beside the tally's first.
   std::uint64_t commits() {
     while (rounds_.next_due() <= clock_.now()) rounds_.run_round();
     return store_->snapshot().commit_each.committed - 1;
@@ -43,7 +44,7 @@ class TallyGroupsTest : public ::testing::Test {
   std::unique_ptr<Store> memory_ = testing::store_under_test(clock_);
   std::unique_ptr<MeteredStore> store_ = meter(*memory_);
   detail::Rounds rounds_{*store_, clock_, entropy_, 100};
-  Tallies tallies_{*store_, "test", clock_, entropy_};
+  LocalTallies tallies_{*store_, "test", clock_, entropy_};
   std::deque<std::optional<Result<TallyOutcome>>> answers_;
 };
 

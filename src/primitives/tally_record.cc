@@ -1,9 +1,8 @@
 #include "primitives/tally_record.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 
+#include "base/hash.h"
 #include "primitives/record.h"
 
 namespace once::tallies {
@@ -113,10 +112,7 @@ Bytes hash_of_input(std::string_view monoid, std::string_view state) {
   RecordWriter both(RecordKind::tally, kFormat);
   both.bytes(monoid);
   both.bytes(state);
-  const Bytes input = both.finish();
-  XXH128_canonical_t bytes;
-  XXH128_canonicalFromHash(&bytes, XXH3_128bits(input.data(), input.size()));
-  return {reinterpret_cast<const char*>(bytes.digest), sizeof bytes.digest};
+  return hash128(both.finish());
 }
 
 }  // namespace once::tallies

@@ -1,4 +1,4 @@
-// What a tally's keys hold: its meta item, its buckets, and the markers of its ids.
+// The items of a tally: its meta item, its buckets, and the markers of its ids.
 #pragma once
 
 #include <optional>
@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "primitives/tally_kinds.h"
-#include "primitives/tally_monoids.h"
 
 namespace once::tallies {
 
-// Fixed by the first merge, for ever (H21).
+// Fixed for ever by the first merge (docs/hazards.md#h21).
 struct TallyMeta {
   std::string monoid;  // Its name.
   TallyWindow window = TallyWindow::none;
@@ -19,7 +18,7 @@ struct TallyMeta {
   friend bool operator==(const TallyMeta&, const TallyMeta&) = default;
 };
 
-// An id and the bucket it went to: a retry after the window's end goes to the same (H20).
+// An id and its bucket: a retry after the end of the window uses the same (docs/hazards.md#h20).
 struct TallyMarker {
   Bytes input_hash;
   std::int64_t bucket = 0;
@@ -28,11 +27,11 @@ struct TallyMarker {
   friend bool operator==(const TallyMarker&, const TallyMarker&) = default;
 };
 
-// An id inside a bucket, on stores that allow one write a commit (H19).
+// An id inside a bucket, on stores that take one write per commit (docs/hazards.md#h19).
 struct InnerId {
   std::string id;
   Bytes input_hash;
-  std::uint64_t nonce = 0;  // Of the call that merged it.
+  std::uint64_t nonce = 0;  // Of the call that merged.
   Time kept_until;
 
   friend bool operator==(const InnerId&, const InnerId&) = default;
@@ -40,7 +39,7 @@ struct InnerId {
 
 struct TallyBucket {
   Bytes state;
-  Time until = kNever;  // From then on the state counts as the identity; the ids outlive it.
+  Time until = kNever;  // After that the state counts as the identity; ids may live longer.
   std::vector<InnerId> ids;
 
   friend bool operator==(const TallyBucket&, const TallyBucket&) = default;
@@ -52,11 +51,11 @@ Result<TallyMeta> decode_meta(const Value& value);
 Bytes encode(const TallyMarker& marker);
 Result<TallyMarker> decode_marker(const Value& value);
 
-// An integer where the kind is native and no id is inside, a record otherwise.
+// An integer if the kind is native and there is no id inside, a record otherwise.
 Value encode(const TallyBucket& bucket, TallyKind kind);
 Result<TallyBucket> decode_bucket(const Item& item, TallyKind kind, const Monoid& monoid);
 
-// When nothing in the bucket is of use any more.
+// When the state and all ids have expired.
 Time expiry_of(const TallyBucket& bucket);
 
 Bytes hash_of_input(std::string_view monoid, std::string_view state);

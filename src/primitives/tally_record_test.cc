@@ -2,12 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "primitives/tally_words.h"
-
 namespace once::tallies {
 namespace {
 
-const TallyBucket kBucket{.state = integer(5),
+const TallyBucket kBucket{.state = state_of_native(TallyKind::sum, 5),
                           .until = Time(Duration(9)),
                           .ids = {{"id", "hash", 7, Time(Duration(10))}}};
 
@@ -19,13 +17,13 @@ Result<TallyBucket> decoded(Value value, TallyKind kind) {
 TEST(TallyRecord, ABucketComesBackAsItWasWithAndWithoutIds) {
   for (const TallyKind kind : {TallyKind::sum, TallyKind::min, TallyKind::real}) {
     EXPECT_EQ(decoded(encode(kBucket, kind), kind).value(), kBucket);
-    const TallyBucket bare{.state = integer(5)};
+    const TallyBucket bare{.state = state_of_native(TallyKind::sum, 5)};
     EXPECT_EQ(decoded(encode(bare, kind), kind).value(), bare);
   }
 }
 
 TEST(TallyRecord, ABucketThatShouldBeAnIntegerIsCorruptAsARecord) {
-  const TallyBucket bare{.state = integer(5)};
+  const TallyBucket bare{.state = state_of_native(TallyKind::sum, 5)};
   const Value record = encode(bare, TallyKind::real);
   EXPECT_EQ(decoded(record, TallyKind::real).value(), bare);
   EXPECT_EQ(decoded(record, TallyKind::sum).error().code, ErrorCode::corrupt);

@@ -2,11 +2,11 @@
 
 #include <utility>
 
-#include "api/digest.h"
-#include "api/problem.h"
+#include "base/digest.h"
 #include "proxy/headers.h"
 #include "proxy/idempotency_key.h"
-#include "proxy/watched.h"
+#include "proxy/observed_handler.h"
+#include "wire/problem.h"
 
 namespace once::proxy {
 namespace {
@@ -36,14 +36,13 @@ api::Response unknown(const std::string& name, std::string_view detail) {
   return api::Problem(api::Code::unknown, detail).status(kBadGateway).text("claim", name).finish();
 }
 
-// For those who count. Whatever the upstream's own headers say of a replay, it is no answer of
-// ours.
+// The outcome is for metrics: an upstream's own headers say nothing about our replays.
 api::Response noted(api::Response response, Outcome outcome) {
-  response.notes.outcome = outcome;
+  response.telemetry.outcome = outcome;
   return response;
 }
 
-// No error of a gateway where the body is missing: clients repeat what got one.
+// Not a gateway error if the body is missing: clients repeat requests that got one.
 api::Response replayed_answer(const StoredAnswer& stored, const std::string& name) {
   if (!stored.without_body) return api::replayed(stored.response);
   return api::replayed(
@@ -58,7 +57,7 @@ api::Response replayed_answer(const StoredAnswer& stored, const std::string& nam
 
 api::Response replay(const StoredAnswer& stored, const std::string& name) {
   api::Response response = noted(replayed_answer(stored, name), Outcome::replayed);
-  response.notes.duplicates = 1;
+  response.telemetry.duplicates = 1;
   return response;
 }
 
@@ -75,35 +74,36 @@ api::Response too_large(std::size_t most) {
                                                 std::to_string(most) + " bytes");
 }
 
-// Whatever ends a request ends its answer.
+// However the request ends, its answer ends too.
 class BreakingOff {
  public:
-  explicit BreakingOff(const std::shared_ptr<server::Pieces>& rest) : rest_(rest) {}
+  explicit BreakingOff(const std::shared_ptr<server::BodyStream>& rest) : rest_(rest) {}
   ~BreakingOff() {
-    if (rest_) rest_->break_off();
+    if (rest_) rest_->abort();
   }
   BreakingOff(const BreakingOff&) = delete;
   BreakingOff& operator=(const BreakingOff&) = delete;
 
  private:
-  const std::shared_ptr<server::Pieces>& rest_;
+  const std::shared_ptr<server::BodyStream>& rest_;
 };
 
 bool has_keys(std::string_view method) { return method == "POST" || method == "PATCH"; }
 
 }  // namespace
 
-Exchange::Exchange(Rules rules, Ledger ledger, Probe& probe)
+Exchange::Exchange(Rules rules, KeyRecords ledger, ProxyTelemetry& telemetry)
     : rules_(std::move(rules)),
-      ledger_(std::move(ledger)),
-      probe_(probe),
+      records_(std::move(ledger)),
+      telemetry_(telemetry),
       upstream_(rules_.upstream, client::Forwarding{rules_.max_answer, rules_.stopped}) {}
 
 Exchange::Answer Exchange::answer(const api::Request& request, const Begin& begin) {
   begin_ = &begin;
   const auto parent = request.headers.find("traceparent");
   trace_ = parent ? server::parse_traceparent(*parent) : std::nullopt;
-  if (trace_ && !(trace_->sampled && probe_.journal().takes(server::Level::info))) trace_.reset();
+  if (trace_ && !(trace_->sampled && telemetry_.journal().takes(server::Level::info)))
+    trace_.reset();
   if (request.method == "CONNECT") return api::problem(api::Code::unsupported, "no tunnels");
   if (!has_keys(request.method)) return pass(request, Outcome::passed);
   const Result<std::optional<std::string>> key = key_of(request.headers);
@@ -111,7 +111,7 @@ Exchange::Answer Exchange::answer(const api::Request& request, const Begin& begi
   if (*key) {
     if (request.body.size() > rules_.max_body) return too_large(rules_.max_body);
     Answer answer = guarded(request, claim_name(request, **key));
-    if (answer) answer->notes.checked = 1;
+    if (answer) answer->telemetry.checked = 1;
     return answer;
   }
   if (!rules_.require_key) return pass(request, Outcome::passed);
@@ -120,12 +120,12 @@ Exchange::Answer Exchange::answer(const api::Request& request, const Begin& begi
 
 Result<std::optional<api::Response>> Exchange::answer_known(const std::string& name,
                                                             const std::string& digest) {
-  const Result<Standing> standing = ledger_.look(name, digest);
+  const Result<KeyState> standing = records_.look(name, digest);
   if (!standing) return std::unexpected(standing.error());
   if (const auto* stored = std::get_if<StoredAnswer>(&*standing)) return replay(*stored, name);
   if (std::holds_alternative<InFlight>(*standing)) return in_flight();
   if (std::holds_alternative<OtherBody>(*standing)) return other_body();
-  if (std::holds_alternative<Lost>(*standing)) {
+  if (std::holds_alternative<OutcomeUnknown>(*standing)) {
     return unknown(name,
                    "what became of the request with this key is unknown; it is not sent again "
                    "until its claim is forgotten");
@@ -134,12 +134,12 @@ Result<std::optional<api::Response>> Exchange::answer_known(const std::string& n
 }
 
 Exchange::Answer Exchange::guarded(const api::Request& request, const std::string& name) {
-  const std::string digest = api::digest_of(request.body);
+  const std::string digest = sha256_hex(request.body);
   for (int races = 0; races < kRaces; ++races) {
-    Step check(probe_, Step::Kind::check, trace_);
+    Step check(telemetry_, Step::Kind::check, trace_);
     Result<std::optional<api::Response>> known = answer_known(name, digest);
     if (!known || *known) {
-      check.finish(known ? name_of(*(*known)->notes.outcome) : name_of(known.error().code));
+      check.finish(known ? name_of(*(*known)->telemetry.outcome) : name_of(known.error().code));
       return known ? std::move(*known) : without_store(request, known.error());
     }
     // Connected before it is claimed: what cannot be reached leaves nothing behind.
@@ -157,14 +157,14 @@ Exchange::Answer Exchange::guarded(const api::Request& request, const std::strin
     const Ticket* ticket = std::get_if<Ticket>(&*taken);
     if (ticket == nullptr) continue;
     if (steady_clock::now() - began < kTakeWithin) return send_claimed(request, name, *ticket);
-    (void)ledger_.free(name, *ticket);
+    (void)records_.free(name, *ticket);
     return api::problem(api::Code::unavailable, "the store was too slow; nothing was sent");
   }
   return in_flight();
 }
 
 Result<Taking> Exchange::take(const std::string& name, const std::string& digest, Step& check) {
-  Result<Taking> taken = ledger_.take(name, digest);
+  Result<Taking> taken = records_.take(name, digest);
   if (!taken) {
     check.finish(name_of(taken.error().code));
   } else if (std::holds_alternative<Ticket>(*taken)) {
@@ -182,24 +182,24 @@ bool Exchange::frees(int status) const {
 
 api::Response Exchange::marked(api::Response answer, Outcome outcome) const {
   if (outcome == Outcome::executed) {
-    answer.notes.removed = frees(answer.status) ? 1 : 0;
-    answer.notes.marked = 1 - answer.notes.removed;
+    answer.telemetry.removed = frees(answer.status) ? 1 : 0;
+    answer.telemetry.marked = 1 - answer.telemetry.removed;
   }
   return noted(std::move(answer), outcome);
 }
 
-// Stored before it is told, or before its end is: whoever has seen an answer sees the same one
-// again. Where that fails, the answer is told all the same, and the key is refused from then on.
+// The answer is stored before its end is sent, so a client that saw it sees the same one again. If
+// storing fails, the answer is sent all the same, and the key is refused from then on.
 void Exchange::settle(const std::string& name, const Ticket& ticket, const Forwarded& sent) {
   if (!sent.answer) {
     const bool lost = sent.answer.error().code == ErrorCode::unknown;
-    (void)(lost ? ledger_.lose(name, ticket) : ledger_.free(name, ticket));
+    (void)(lost ? records_.mark_unknown(name, ticket) : records_.free(name, ticket));
   } else if (frees(sent.answer->status)) {
-    (void)ledger_.free(name, ticket);
+    (void)records_.free(name, ticket);
   } else if (sent.rest) {
-    (void)ledger_.complete_without_body(name, ticket, sent.answer->status, sent.body_bytes);
+    (void)records_.complete_without_body(name, ticket, sent.answer->status, sent.body_bytes);
   } else {
-    (void)ledger_.complete(name, ticket, *sent.answer);
+    (void)records_.complete(name, ticket, *sent.answer);
   }
 }
 
@@ -220,16 +220,16 @@ Exchange::Answer Exchange::send_claimed(const api::Request& request, const std::
 
 Exchange::Forwarded Exchange::forward(const api::Request& request, Pace pace, Outcome outcome) {
   Forwarded sent{failure(ErrorCode::unavailable, "not sent"), nullptr};
-  Step step(probe_, Step::Kind::upstream, trace_);
+  Step step(telemetry_, Step::Kind::upstream, trace_);
   api::Headers headers = towards_upstream(request.headers);
   if (const auto trace = step.trace()) headers = with_trace(headers, *trace);
   const api::Request forwarded{request.method, request.target, std::move(headers), request.body};
-  // With a key, what the client does not take must not cost the answer: it is read to its end.
+  // With a key, a slow client must not cost the answer: it is read to its end.
   const bool keyed = pace == Pace::whole;
   const auto half_time = steady_clock::now() + rules_.upstream_timeout / 2;
   const auto begin = [&](api::Response head) {
     head.headers = with_length(head.headers);
-    sent.rest = std::make_shared<server::Pieces>();
+    sent.rest = std::make_shared<server::BodyStream>();
     (*begin_)(marked(std::move(head), outcome), sent.rest);
   };
   const auto piece = [&](std::string_view bytes) {
@@ -264,7 +264,7 @@ Exchange::Answer Exchange::pass(const api::Request& request, Outcome outcome) {
 }
 
 Exchange::Answer Exchange::without_store(const api::Request& request, const Error& error) {
-  const bool down = error.code == ErrorCode::unavailable || error.code == ErrorCode::unknown;
+  const bool down = is_transient(error);
   if (down && rules_.if_store_down == IfStoreDown::proceed) {
     return pass(request, Outcome::unguarded);
   }

@@ -1,4 +1,4 @@
-// One request after the other: the rules of the proxy, without threads and sockets of clients.
+// Answers one request at a time by the rules of the proxy. Knows no threads and no client sockets.
 #pragma once
 
 #include <functional>
@@ -6,16 +6,16 @@
 #include <stop_token>
 
 #include "client/http_client.h"
-#include "proxy/ledger.h"
-#include "proxy/probe.h"
-#include "server/pieces.h"
+#include "proxy/key_records.h"
+#include "proxy/telemetry.h"
+#include "server/body_stream.h"
 
 namespace once::proxy {
 
 struct Rules {
   std::string upstream;  // http://host:port or https://host:port
   Duration upstream_timeout = std::chrono::seconds(30);
-  std::stop_token stopped;             // What is at the upstream then is given up.
+  std::stop_token stopped;             // Aborts requests that are at the upstream.
   std::size_t max_body = 1U << 20;     // Bytes of the body of a request with a key,
   std::size_t max_answer = 16U << 20;  // and of an answer to it that is held and stored.
   bool require_key = false;
@@ -31,26 +31,27 @@ inline constexpr Duration kTakeWithin = std::chrono::seconds(5);
 // Not safe to share between threads: it has a connection of its own to the upstream, kept open.
 class Exchange {
  public:
-  Exchange(Rules rules, Ledger ledger, Probe& probe);  // `probe` must outlive it.
+  Exchange(Rules rules, KeyRecords ledger,
+           ProxyTelemetry& telemetry);  // `telemetry` must outlive it.
 
-  // Blocks until there is an answer, which there always is. Its notes say what it is. One that is
-  // sent as it comes is told to `begin` instead, and then blocks until it is over.
+  // Blocks until there is an answer, which there always is. Its telemetry says what it is. One that
+  // is sent as it comes is told to `begin` instead, and then blocks until it is over.
   using Answer = std::optional<api::Response>;
-  using Begin = std::function<void(api::Response head, std::shared_ptr<server::Pieces> rest)>;
+  using Begin = std::function<void(api::Response head, std::shared_ptr<server::BodyStream> rest)>;
   Answer answer(const api::Request& request, const Begin& begin);
 
  private:
   // What came of a request that was sent: if `rest` is there, the answer has begun without its end.
   struct Forwarded {
     Result<api::Response> answer;
-    std::shared_ptr<server::Pieces> rest;
+    std::shared_ptr<server::BodyStream> rest;
     std::uint64_t body_bytes = 0;  // Of those that went to `rest`.
   };
   using Pace = client::Carriage::Pace;
 
   Answer guarded(const api::Request& request, const std::string& name);
 
-  // The claim, with what stood in its way left to the caller.
+  // Takes the claim. A failure is the caller's to answer.
   Result<Taking> take(const std::string& name, const std::string& digest, Step& check);
 
   // The answer, or nothing: then it is this request's turn.
@@ -67,8 +68,8 @@ class Exchange {
   bool frees(int status) const;
 
   const Rules rules_;
-  Ledger ledger_;
-  Probe& probe_;
+  KeyRecords records_;
+  ProxyTelemetry& telemetry_;
   const Begin* begin_ = nullptr;        // Of the request under way.
   std::optional<server::Trace> trace_;  // Of the request under way, if it is recorded.
   client::HttpClient upstream_;

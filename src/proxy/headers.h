@@ -2,7 +2,7 @@
 // 7.6.1) and those that the next connection writes anew.
 #pragma once
 
-#include "api/message.h"
+#include "wire/message.h"
 
 namespace once::proxy {
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "api/digest.h"
+#include "base/digest.h"
+#include "base/encoding.h"
 #include "proxy/headers.h"
 
 namespace once::proxy {
@@ -16,7 +17,7 @@ std::unexpected<Error> wrong(std::string_view what) {
   return failure(ErrorCode::invalid, message.append(" ").append(what));
 }
 
-// What stands between the quotes, with \" and \\ for " and \.
+// The text between the quotes, with \" and \\ for " and \.
 std::optional<std::string> unquoted(std::string_view text) {
   if (text.size() < 2 || !text.ends_with('"')) return std::nullopt;
   text = text.substr(1, text.size() - 2);
@@ -54,12 +55,12 @@ Result<std::optional<std::string>> key_of(const api::Headers& headers) {
 std::string claim_name(const api::Request& request, std::string_view key) {
   std::string scope;
   for (const auto& [name, value] : request.headers.fields()) {
-    if (same_name(name, "Authorization")) api::append_part(scope, value);
+    if (same_name(name, "Authorization")) append_part(scope, value);
   }
-  api::append_part(scope, request.method);
-  api::append_part(scope, request.target);
+  append_part(scope, request.method);
+  append_part(scope, request.target);
   std::string name = "proxy/";
-  return name.append(api::digest_of(scope), 0, kScopeDigits).append("/").append(key);
+  return name.append(sha256_hex(scope), 0, kScopeDigits).append("/").append(key);
 }
 
 }  // namespace once::proxy

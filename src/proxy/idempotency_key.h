@@ -1,11 +1,11 @@
-// The key that a client gave its request, and the name of the claim that stands for the two.
+// The key that a client gave its request, and the name of their claim.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "api/message.h"
 #include "once/error.h"
+#include "wire/message.h"
 
 namespace once::proxy {
 

@@ -78,7 +78,7 @@ TEST(ClaimName, DependsOnUserMethodPathQueryAndKeyAndNothingElse) {
   EXPECT_EQ(claim_name(other, "k"), name);
 }
 
-// H32: parts that run into each other would make two scopes one.
+// docs/hazards.md#h32: parts that run into each other would make two scopes one.
 TEST(ClaimName, PartsDoNotRunIntoEachOther) {
   EXPECT_NE(claim_name(request_by("uP", "OST", "/a"), "k"),
             claim_name(request_by("u", "POST", "/a"), "k"));

@@ -1,10 +1,10 @@
 #include "proxy/metrics_page.h"
 
-#include "api/problem.h"
+#include "wire/problem.h"
 
 namespace once::proxy {
 
-server::Reply MetricsPage::respond(api::Request request, Home&, Done) {
+server::Reply MetricsPage::respond(api::Request request, Executor&, ReplyCallback) {
   const std::string_view target = request.target;
   const std::string_view path = target.substr(0, target.find('?'));
   const bool is_metrics = path == "/metrics";

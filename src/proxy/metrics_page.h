@@ -1,5 +1,5 @@
-// What a proxy tells of itself to those who watch it: on a port of its own, because every path of
-// the other one is the upstream's.
+// Metrics and health of a proxy or worker. On a port of its own: every path of a proxy's own port
+// belongs to the upstream.
 #pragma once
 
 #include "metrics/registry.h"
@@ -12,7 +12,7 @@ class MetricsPage final : public server::Handler {
   explicit MetricsPage(const metrics::Registry& registry) : registry_(registry) {}
 
   // GET and HEAD of /metrics and /healthz; anything else is 404 or 405.
-  server::Reply respond(api::Request request, Home& home, Done later) override;
+  server::Reply respond(api::Request request, Executor& executor, ReplyCallback later) override;
 
  private:
   const metrics::Registry& registry_;  // Must outlive it.

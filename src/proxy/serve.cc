@@ -4,44 +4,25 @@
 #include <stop_token>
 #include <utility>
 
-#include "api/service.h"
-#include "api/text.h"
+#include "api/in_process.h"
 #include "client/url.h"
 #include "once/batching_driver.h"
 #include "once/entropy.h"
 #include "once/metered_store.h"
 #include "once/open.h"
 #include "proxy/metrics_page.h"
-#include "proxy/watched.h"
+#include "proxy/observed_handler.h"
 #include "proxy/workers.h"
 #include "server/lifetime.h"
 #include "server/running_metrics.h"
 #include "server/server.h"
 #include "server/warnings.h"
+#include "wire/text.h"
 
 namespace once::proxy {
 namespace {
 
-// The API on a store that this process has opened, for all threads.
-class OwnStore {
- public:
-  explicit OwnStore(std::unique_ptr<Store> store)
-      : store_(std::move(store)), metered_(meter(*store_)), driver_(*metered_) {}
-
-  Result<api::Response> call(const api::Request& request) {
-    api::Answer answer = service_.respond(request);
-    if (auto* ready = std::get_if<api::Response>(&answer)) return std::move(*ready);
-    return driver_.run(std::get<Plan<api::Response>>(std::move(answer)), kStoreCall);
-  }
-  std::string describe() const { return store_->describe(); }
-  const MeteredStore* metered() const { return metered_.get(); }
-
- private:
-  const std::unique_ptr<Store> store_;
-  const std::unique_ptr<MeteredStore> metered_;
-  BatchingDriver driver_;
-  api::Service service_;
-};
+using Api = api::InProcess<BatchingDriver>;
 
 bool is_server(const std::string& store) { return client::parse_url(store).has_value(); }
 
@@ -50,9 +31,9 @@ bool is_own(const std::string& store) {
   return directory_of(store).has_value() || store.starts_with("memory:");
 }
 
-LedgerOptions ledger_options(const ProxyOptions& options, const std::string& instance) {
+KeyRecordsOptions key_records_options(const ProxyOptions& options, const std::string& instance) {
   return {.instance = instance,
-          .others = is_own(options.store) ? Others::are_not : Others::may_be,
+          .shared_store = is_own(options.store) ? SharedStore::no : SharedStore::yes,
           .name_space = options.name_space,
           .ttl = options.ttl,
           .patience = options.rules.upstream_timeout + kTakeWithin,
@@ -60,8 +41,10 @@ LedgerOptions ledger_options(const ProxyOptions& options, const std::string& ins
 }
 
 // A client is one thread's, so each has its own.
-Call call_to(const ProxyOptions& options, OwnStore* own) {
-  if (own != nullptr) return [own](const api::Request& request) { return own->call(request); };
+Call call_to(const ProxyOptions& options, Api* here) {
+  if (here != nullptr) {
+    return [here](const api::Request& request) { return here->call(request, kStoreCall); };
+  }
   auto client = std::make_shared<client::HttpClient>(options.store, options.token);
   return [client](const api::Request& request) { return client->call(request, kStoreCall); };
 }
@@ -79,8 +62,8 @@ Result<std::string> listen_if_asked(server::Server& watchers, const std::string&
 }
 
 // Tokens are the upstream's business.
-server::Circumstances circumstances_of(const ProxyOptions& options) {
-  return server::look_around(
+server::StartupFacts startup_facts(const ProxyOptions& options) {
+  return server::collect_facts(
       {.store = options.store,
        .listen = options.listen,
        .has_tokens = true,
@@ -94,11 +77,15 @@ server::Circumstances circumstances_of(const ProxyOptions& options) {
 Result<void> serve(ProxyOptions options, const std::function<void(const std::string&)>& ready) {
   const sigset_t signals = server::hold_signals();
   server::allow_many_descriptors();
-  std::unique_ptr<OwnStore> own;
+  std::unique_ptr<Store> store;
+  std::unique_ptr<MeteredStore> metered;
+  std::unique_ptr<Api> here;  // All three null if the store is a server's.
   if (!is_server(options.store)) {
-    Result<std::unique_ptr<Store>> store = open_store(options.store);
-    if (!store) return std::unexpected(std::move(store.error()));
-    own = std::make_unique<OwnStore>(std::move(*store));
+    Result<std::unique_ptr<Store>> opened = open_store(options.store);
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    store = std::move(*opened);
+    metered = meter(*store);
+    here = std::make_unique<Api>(*metered);
   }
   // What has no key is the upstream's to bound.
   options.settings.max_body_bytes = std::max(options.rules.max_body, kMaxPassedBody);
@@ -106,19 +93,19 @@ Result<void> serve(ProxyOptions options, const std::function<void(const std::str
   std::stop_source stopping;
   options.rules.stopped = stopping.get_token();
   const std::uint64_t instance = system_entropy().random();
-  const std::string on = own ? own->describe() : options.store;
+  const std::string on = store ? store->describe() : options.store;
   server::Journal journal(options.journal);
   api::Metrics metrics(api::Door::proxy);
   server::Observer observer(metrics, journal, api::hex_text(instance));
-  Probe probe(metrics, journal);
+  ProxyTelemetry telemetry(metrics, journal);
   Workers workers(options.workers, [&] {
-    Ledger ledger(call_to(options, own.get()), ledger_options(options, std::to_string(instance)));
-    return std::make_unique<Exchange>(options.rules, std::move(ledger), probe);
+    KeyRecords ledger(call_to(options, here.get()),
+                      key_records_options(options, std::to_string(instance)));
+    return std::make_unique<Exchange>(options.rules, std::move(ledger), telemetry);
   });
-  Watched watched(workers, observer);
+  ObservedHandler watched(workers, observer);
   server::Server server(options.settings, watched);
-  const server::RunningMetrics running(metrics.registry(), own ? own->metered() : nullptr, server,
-                                       options.version);
+  const server::RunningMetrics running(metrics.registry(), metered.get(), server, options.version);
   MetricsPage page(metrics.registry());
   server::Server watchers(kForWatchers, page);
   const Result<std::string> told = listen_if_asked(watchers, options.metrics_listen);
@@ -126,7 +113,7 @@ Result<void> serve(ProxyOptions options, const std::function<void(const std::str
   const Result<std::string> url = server.listen(options.listen);
   if (!url) return std::unexpected(url.error());
   ready("once: proxy " + *url + " to " + options.rules.upstream + " on " + on + *told);
-  warn(journal, circumstances_of(options));
+  warn(journal, startup_facts(options));
   journal.line(server::Level::info, "start").text("url", *url).text("store", on);
   const int signal = server::wait_for(signals);
   journal.line(server::Level::info, "stop").integer("signal", signal);

@@ -18,7 +18,7 @@ struct ProxyOptions {
   std::string name_space;
   std::string listen = "127.0.0.1:7601";
   std::string metrics_listen;  // Empty: nowhere.
-  std::string version;         // Of the program, for those who watch it.
+  std::string version;         // Of the program, for its metrics.
   server::JournalOptions journal;
   std::size_t workers = 64;
   Duration ttl = std::chrono::hours(24);
@@ -26,9 +26,9 @@ struct ProxyOptions {
   server::Settings settings;
 };
 
-// Until SIGTERM or SIGINT; what is under way then is carried to its end, which the time-outs bound.
-// `ready` is called once, with a line that says where, for whom and on what. An error if it could
-// not start.
+// Runs until SIGTERM or SIGINT, then completes the requests that are under way, within their
+// time-outs. `ready` is called once, with a line that names the address, upstream and store. An
+// error if it could not start.
 Result<void> serve(ProxyOptions options, const std::function<void(const std::string&)>& ready);
 
 }  // namespace once::proxy

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "api/message.h"
 #include "once/item.h"
+#include "wire/message.h"
 
 namespace once::proxy {
 

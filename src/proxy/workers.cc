@@ -3,18 +3,18 @@
 #include <exception>
 #include <utility>
 
-#include "api/problem.h"
+#include "wire/problem.h"
 
 namespace once::proxy {
 namespace {
 
-// Whoever waits gets an answer, whatever fails. A claim that was taken by then stays: its request
-// may have been sent, and it is `unknown` once its time is over.
-void carry(Exchange& exchange, const api::Request& request, server::Done& done) {
+// The client always gets an answer. If something throws, a claim that was taken stays: its request
+// may have been sent, and its outcome is unknown once its time is over.
+void carry(Exchange& exchange, const api::Request& request, server::ReplyCallback& done) {
   bool begun = false;
   Exchange::Answer answer;
   try {
-    answer = exchange.answer(request, [&](api::Response head, server::Done::Rest rest) {
+    answer = exchange.answer(request, [&](api::Response head, server::ReplyCallback::Body rest) {
       begun = true;
       done(std::move(head), std::move(rest));
     });
@@ -32,7 +32,7 @@ Workers::Workers(std::size_t count, const std::function<std::unique_ptr<Exchange
         return [exchange](Job job) { carry(*exchange, job.request, job.done); };
       }) {}
 
-server::Reply Workers::respond(api::Request request, Home&, Done later) {
+server::Reply Workers::respond(api::Request request, Executor&, ReplyCallback later) {
   Job job{std::move(request), std::move(later)};
   if (queue_.put(job)) return server::Awaited{};
   return api::problem(api::Code::overloaded, "too many requests wait for the upstream");

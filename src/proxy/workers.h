@@ -1,9 +1,9 @@
-// The handler of the proxy: threads that each carry one request at a time.
+// The proxy's handler: a pool of threads, each with one request at a time.
 #pragma once
 
 #include <memory>
 
-#include "drivers/work_queue.h"
+#include "base/work_queue.h"
 #include "proxy/exchange.h"
 #include "server/handler.h"
 
@@ -15,17 +15,17 @@ class Workers final : public server::Handler {
   // may wait.
   Workers(std::size_t count, const std::function<std::unique_ptr<Exchange>()>& make);
 
-  // Takes no more, and carries to its end what was taken: an answer is stored even if nobody waits
-  // for it any more. Before whatever the answers go to is gone.
+  // Takes no more requests, and completes those that it has: their answers are stored even if their
+  // clients left. Call it before the server that takes the answers ends.
   void finish() { queue_.finish(); }
 
-  // 503 `overloaded` when too many wait, or it is over.
-  server::Reply respond(api::Request request, Home& home, Done later) override;
+  // 503 `overloaded` when too many wait, or after finish().
+  server::Reply respond(api::Request request, Executor& executor, ReplyCallback later) override;
 
  private:
   struct Job {
     api::Request request;
-    Done done;
+    ReplyCallback done;
   };
 
   WorkQueue<Job> queue_;

@@ -8,17 +8,17 @@
 namespace once::proxy {
 namespace {
 
-class Nowhere final : public Home {
+class Nowhere final : public Executor {
  public:
-  void later(std::move_only_function<void()>) override {}
+  void post(std::move_only_function<void()>) override {}
 };
 
 api::Response asked(Workers& workers, const std::string& key) {
   api::Request request{"POST", "/", {}, "b"};
   request.headers.add("Idempotency-Key", key);
   std::promise<api::Response> answer;
-  Nowhere home;
-  const auto now = workers.respond(std::move(request), home, [&](api::Response response) {
+  Nowhere executor;
+  const auto now = workers.respond(std::move(request), executor, [&](api::Response response) {
     answer.set_value(std::move(response));
   });
   EXPECT_TRUE(std::holds_alternative<server::Awaited>(now));
@@ -28,15 +28,15 @@ api::Response asked(Workers& workers, const std::string& key) {
 TEST(Workers, WhatThrowsIsAnsweredAndTheOthersGoOn) {
   api::Metrics metrics(api::Door::proxy);
   server::Journal journal({});
-  Probe probe(metrics, journal);
+  ProxyTelemetry telemetry(metrics, journal);
   Workers workers(1, [&] {
-    Ledger ledger(
+    KeyRecords ledger(
         [](const api::Request&) -> Result<api::Response> {
           throw std::runtime_error("out of something");
         },
         {});
     return std::make_unique<Exchange>(Rules{.upstream = "http://127.0.0.1:1"}, std::move(ledger),
-                                      probe);
+                                      telemetry);
   });
   for (const char* key : {"a", "b"}) {
     const api::Response answer = asked(workers, key);

@@ -1,77 +1,31 @@
-#include <utility>
+#include <string>
+#include <vector>
 
 #include "once/queues.h"
-#include "open/address.h"
-#ifdef ONCE_HAS_RABBITMQ
-#include "queues/rabbitmq/address.h"
-#endif
-#ifdef ONCE_HAS_SQS
-#include "queues/sqs/queue.h"
-#endif
+#include "queues/queue_kind.h"
 
 namespace once {
-namespace {
 
-using Opened = Result<std::unique_ptr<Queue>>;
+// The build writes built_queues.inc: ONCE_QUEUE(name) for each once_queue(name).
+#define ONCE_QUEUE(name) QueueKind name##_queue_kind();
+#include "built_queues.inc"
+#undef ONCE_QUEUE
 
-#ifdef ONCE_HAS_SQS
-Result<void> set(sqs::Options& options, const std::string& name, const std::string& value) {
-  constexpr std::int64_t kMostWait = 20;
-  const std::int64_t wait = whole_number(value).value_or(kMostWait + 1);
-  if (name == "region") {
-    options.region = value;
-  } else if (name == "endpoint") {
-    options.endpoint = value;
-  } else if (name == "dead") {
-    options.dead = value;
-  } else if (name == "wait" && wait <= kMostWait) {
-    options.wait = std::chrono::seconds(wait);
-  } else {
-    return failure(ErrorCode::invalid,
-                   "sqs has the options region, endpoint, dead and wait (0 to 20 seconds), not \"" +
-                       name + "=" + value + "\"");
-  }
-  return {};
-}
-
-Opened open_sqs(const Address& address) {
-  const std::string_view place = address.place;
-  if (!place.starts_with("//") || place.size() == 2 || place.find('/', 2) != place.npos) {
-    return failure(ErrorCode::invalid, "a queue's address is sqs://QUEUE?region=REGION");
-  }
-  sqs::Options options{.queue = std::string(place.substr(2))};
-  Result<void> ok = for_each_option(
-      address, [&](const auto& name, const auto& value) { return set(options, name, value); });
-  if (!ok) return std::unexpected(std::move(ok.error()));
-  return sqs::open(options);
-}
-#endif
-
-}  // namespace
-
-Opened open_queue(std::string_view text) {
+Result<std::unique_ptr<Queue>> open_queue(std::string_view text) {
+  const std::vector<QueueKind> kinds = {
+#define ONCE_QUEUE(name) name##_queue_kind(),
+#include "built_queues.inc"
+#undef ONCE_QUEUE
+  };
   const Address address = parse_address(text);
-#ifdef ONCE_HAS_SQS
-  if (address.scheme == "sqs") return open_sqs(address);
-#else
-  if (address.scheme == "sqs") {
-    return failure(ErrorCode::unsupported, "this build has no queues on SQS");
+  std::string forms;
+  for (const QueueKind& kind : kinds) {
+    const bool is_tls = !kind.other_scheme.empty() && kind.other_scheme == address.scheme;
+    if (kind.scheme == address.scheme || is_tls) return kind.open(address);
+    forms += (forms.empty() ? "" : ", ") + std::string(kind.example);
   }
-#endif
-#ifdef ONCE_HAS_RABBITMQ
-  if (address.scheme == "amqp" || address.scheme == "amqps") {
-    Result<rabbitmq::Options> options = rabbitmq::options_of(address);
-    if (!options) return std::unexpected(std::move(options.error()));
-    return rabbitmq::open(std::move(*options));
-  }
-#else
-  if (address.scheme == "amqp" || address.scheme == "amqps") {
-    return failure(ErrorCode::unsupported, "this build has no queues on RabbitMQ");
-  }
-#endif
-  return failure(
-      ErrorCode::invalid,
-      "a queue's address is sqs://QUEUE?region=REGION, amqp://HOST/QUEUE or amqps://HOST/QUEUE");
+  if (kinds.empty()) return failure(ErrorCode::unsupported, "this build has no queues");
+  return failure(ErrorCode::invalid, "a queue's address is " + forms);
 }
 
 }  // namespace once

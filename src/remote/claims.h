@@ -1,40 +1,46 @@
 // Claims through a server.
 #pragma once
 
+#include <atomic>
+
 #include "once/claims.h"
-#include "remote/peer.h"
+#include "remote/server_client.h"
 
 namespace once::remote {
 
 class RemoteClaims final : public Claims {
  public:
-  // Both must outlive it. `none` is asked for nothing.
-  RemoteClaims(Peer& peer, Store& none)
-      : Claims(none, peer.name_space(), peer.clock(), peer.entropy()), peer_(peer) {}
+  // `server` must outlive it.
+  explicit RemoteClaims(ServerClient& server) : server_(server) {}
 
-  Result<ClaimOutcome> take(std::string_view name, const ClaimRequest& request,
-                            Duration wait) override;
-  Result<RenewOutcome> renew(std::string_view name, const Ticket& ticket, Duration lease) override;
-  Result<RenewOutcome> renew_within(std::string_view name, const Ticket& ticket, Duration lease,
-                                    Duration within);
-  Result<SettleOutcome> complete(std::string_view name, const Ticket& ticket,
-                                 Bytes result) override;
+  void set_if_store_down(IfStoreDown policy) override { if_store_down_ = policy; }
+  Result<ClaimOutcome> take(std::string_view name, const ClaimRequest& request, Duration wait,
+                            Duration within) override;
+  Result<RenewOutcome> renew(std::string_view name, const Ticket& ticket, Duration lease,
+                             Duration within) override;
+  Result<SettleOutcome> complete(std::string_view name, const Ticket& ticket, Bytes result,
+                                 Duration within) override;
   Result<SettleOutcome> release(std::string_view name, const Ticket& ticket, Bytes failure,
-                                Release how) override;
-  Result<bool> forget(std::string_view name) override;
-  Result<std::optional<ClaimState>> show(std::string_view name) override;
+                                Release how, Duration within) override;
+  Result<bool> forget(std::string_view name, Duration within) override;
+  Result<std::optional<ClaimState>> show(std::string_view name, Duration within) override;
   Result<claims::ClaimPage> list(std::optional<ClaimState::Kind> kind, std::string cursor,
-                                 std::size_t limit) override;
+                                 std::size_t limit, Duration within) override;
   Result<std::vector<bool>> seen(std::span<const std::string> ids, Duration ttl,
-                                 std::string request) override;
+                                 std::string request, Duration within) override;
 
  private:
-  Result<ClaimOutcome> ask(std::string_view name, const ClaimRequest& request, Duration wait);
-  Result<claims::Seen> ask_seen(std::span<const std::string> ids, Duration ttl,
-                                const std::string& request);
-  Result<SettleOutcome> settle(std::string_view name, std::string_view action, std::string body);
+  // take() and seen() without regard to IfStoreDown.
+  Result<ClaimOutcome> take_guarded(std::string_view name, const ClaimRequest& claim, Duration wait,
+                                    Duration within);
+  Result<claims::Seen> mark(std::span<const std::string> ids, Duration ttl, const std::string& id,
+                            Duration within);
 
-  Peer& peer_;
+  Result<SettleOutcome> settle(std::string_view name, std::string_view action, std::string body,
+                               Duration within);
+
+  ServerClient& server_;
+  std::atomic<IfStoreDown> if_store_down_ = IfStoreDown::refuse;
 };
 
 }  // namespace once::remote

@@ -1,18 +1,18 @@
-// Effects through a server: POST /v1/commit.
+// Effects through a server.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "once/effects.h"
-#include "remote/peer.h"
+#include "remote/server_client.h"
 
 namespace once::remote {
 
-// A commit with neither a claim nor an id gets an id of its own, so that it happens once although
-// an answer is lost.
-Result<effects::Outcome> commit(Peer& peer, std::string id,
-                                const std::optional<effects::ClaimPart>& claim,
-                                const Effects& effects);
+// A commit without an id or a claim gets an id of its own, so that it happens once although an
+// answer is lost.
+Result<effects::Outcome> commit(ServerClient& server, std::string id,
+                                std::optional<effects::ClaimPart> claim, Effects effects,
+                                Duration within);
 
 }  // namespace once::remote

@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "primitives/keys.h"
-#include "remote/reading.h"
+#include "wire/documents.h"
+#include "wire/json.h"
 
 namespace once::remote {
 namespace {
@@ -32,18 +33,6 @@ constexpr Duration kPlainBase{100};
 constexpr std::size_t kMaxEtags = 16;
 constexpr std::size_t kMaxId = 255;  // Bytes of an Idempotency-Key.
 
-std::string in_quotes(std::string_view text) {
-  std::string out = "\"";
-  out.append(text).append("\"");
-  return out;
-}
-
-std::optional<std::string> etag_in(const api::Response& response) {
-  const std::optional<std::string_view> etag = response.headers.find("ETag");
-  if (!etag || etag->size() < 2) return std::nullopt;
-  return std::string(etag->substr(1, etag->size() - 2));
-}
-
 Result<void> check(const Identity& identity) {
   if (identity.id.empty()) return {};
   if (Result<void> ok = keys::check_name(identity.id); !ok) return ok;
@@ -64,69 +53,65 @@ Result<void> check(const UpdateRequest& request) {
 
 }  // namespace
 
-Result<std::optional<Document>> RemoteDocuments::get(std::string_view name) {
-  const Result<api::Request> question = peer_.request("GET", "docs", name);
-  if (!question) return std::unexpected(question.error());
-  Result<Told> told = peer_.ask(*question, Repeat::safe);
-  if (!told) return std::unexpected(std::move(told.error()));
-  if (code_of(told->response) == "not_found") return std::nullopt;
-  std::optional<std::string> etag = etag_in(told->response);
-  const std::optional<std::string_view> type = told->response.headers.find("Content-Type");
-  if (!etag || !type) return misunderstanding();
-  return Document{{std::move(told->response.body), std::string(*type)}, std::move(*etag)};
+Result<std::optional<Document>> RemoteDocuments::get(std::string_view name, Duration within) {
+  const Result<wire::Request> request = server_.request("GET", "docs", name);
+  if (!request) return std::unexpected(request.error());
+  const Result<CallResult> called = server_.call(*request, Repeat::safe, within);
+  if (!called) return std::unexpected(called.error());
+  return wire::decode_document(called->response);
 }
 
-Result<WriteOutcome> RemoteDocuments::change(std::string_view name, api::Request question,
-                                             std::optional<Content> content,
-                                             const Identity& identity) {
-  if (Result<void> ok = check(identity); !ok) return std::unexpected(std::move(ok.error()));
-  const bool own = identity.id.empty();
-  question.headers.add("Idempotency-Key", in_quotes(own ? peer_.new_id() : identity.id));
-  if (content) {
-    question.headers.add("Content-Type", content->type);
-    question.body = std::move(content->bytes);
-  }
-  Result<Told> told = peer_.ask(question, Repeat::safe);
-  if (!told) return std::unexpected(std::move(told.error()));
-  const std::string code = code_of(told->response);
-  if (code == "precondition_failed") return PreconditionFailed{etag_in(told->response)};
-  if (code == "mismatch") return documents::Mismatch{};
-  if (!code.empty()) return misunderstanding();
-  // A replay, even of a repeat of our own, tells the ETag of what stands now; that may be
+Result<WriteOutcome> RemoteDocuments::change(std::string_view name, wire::Request request,
+                                             OwnId own_id, Duration within) {
+  const Deadline deadline(server_.clock(), within);
+  const Result<CallResult> called = server_.call(request, Repeat::safe, within);
+  if (!called) return std::unexpected(called.error());
+  const Result<wire::WriteAnswer> answer = wire::decode_write_answer(called->response);
+  if (!answer) return std::unexpected(answer.error());
+  if (const auto* failed = std::get_if<PreconditionFailed>(&*answer)) return *failed;
+  if (std::holds_alternative<documents::Mismatch>(*answer)) return documents::Mismatch{};
+  const auto& written = std::get<wire::Written>(*answer);
+  // A replay, even of our own first try, has the ETag of the current document, which may be
   // another's.
-  if (is_replayed(told->response)) {
-    Result<std::optional<Document>> standing = get(name);
-    if (!standing) return std::unexpected(std::move(standing.error()));
-    return Updated{std::move(*standing), !own};
+  if (written.replayed) {
+    Result<std::optional<Document>> current = get(name, deadline.left());
+    if (!current) return std::unexpected(std::move(current.error()));
+    const bool by_another = own_id == OwnId::no && !called->was_retried;
+    return Updated{std::move(*current), by_another};
   }
-  if (!content) return Updated{};
-  std::optional<std::string> etag = etag_in(told->response);
-  if (!etag) return misunderstanding();
-  return Updated{Document{{std::move(question.body), std::move(content->type)}, std::move(*etag)}};
+  const std::optional<std::string_view> type = request.headers.find("Content-Type");
+  if (!type) return Updated{};
+  if (!written.etag) return wire::unreadable_answer();
+  Content content{std::move(request.body), std::string(*type)};
+  return Updated{Document{std::move(content), *written.etag}};
 }
 
 Result<WriteOutcome> RemoteDocuments::put(std::string_view name, Content content,
-                                          Condition condition, Identity identity) {
-  Result<api::Request> question = peer_.request("PUT", "docs", name);
-  if (!question) return std::unexpected(std::move(question.error()));
-  if (const auto* match = std::get_if<IfMatch>(&condition)) {
-    question->headers.add("If-Match", in_quotes(match->etag));
-  } else {
-    question->headers.add("If-None-Match", "*");
-  }
-  return change(name, std::move(*question), std::move(content), identity);
+                                          Condition condition, Identity identity, Duration within) {
+  if (Result<void> ok = check(identity); !ok) return std::unexpected(std::move(ok.error()));
+  Result<wire::Request> request = server_.request("PUT", "docs", name);
+  if (!request) return std::unexpected(std::move(request.error()));
+  const OwnId own_id = identity.id.empty() ? OwnId::yes : OwnId::no;
+  if (own_id == OwnId::yes) identity.id = server_.new_id();
+  wire::encode(wire::PutRequest{std::move(content), std::move(condition), std::move(identity.id)},
+               *request);
+  return change(name, std::move(*request), own_id, within);
 }
 
 Result<WriteOutcome> RemoteDocuments::remove(std::string_view name, std::string etag,
-                                             Identity identity) {
-  Result<api::Request> question = peer_.request("DELETE", "docs", name);
-  if (!question) return std::unexpected(std::move(question.error()));
-  question->headers.add("If-Match", in_quotes(etag));
-  return change(name, std::move(*question), std::nullopt, identity);
+                                             Identity identity, Duration within) {
+  if (Result<void> ok = check(identity); !ok) return std::unexpected(std::move(ok.error()));
+  Result<wire::Request> request = server_.request("DELETE", "docs", name);
+  if (!request) return std::unexpected(std::move(request.error()));
+  const OwnId own_id = identity.id.empty() ? OwnId::yes : OwnId::no;
+  if (own_id == OwnId::yes) identity.id = server_.new_id();
+  wire::encode(wire::RemoveRequest{std::move(etag), std::move(identity.id)}, *request);
+  return change(name, std::move(*request), own_id, within);
 }
 
 RemoteDocuments::Tried RemoteDocuments::apply(std::string_view name, const Modify& modify,
-                                              const std::optional<Document>& standing) {
+                                              const std::optional<Document>& standing,
+                                              Duration within) {
   Result<Modified> wanted =
       modify(standing ? std::optional(standing->content) : std::optional<Content>());
   if (!wanted) return std::unexpected(std::move(wanted.error()));
@@ -134,53 +119,58 @@ RemoteDocuments::Tried RemoteDocuments::apply(std::string_view name, const Modif
   if (auto* content = std::get_if<Content>(&*wanted)) {
     Condition condition = IfAbsent{};
     if (standing) condition = IfMatch{standing->etag};
-    made = put(name, std::move(*content), std::move(condition), {});
+    made = put(name, std::move(*content), std::move(condition), {}, within);
   } else if (!standing) {
     return std::nullopt;
   } else if (std::holds_alternative<Clear>(*wanted)) {
-    made = remove(name, standing->etag, {});
+    made = remove(name, standing->etag, {}, within);
   }
   if (!made) return std::unexpected(std::move(made.error()));
   return std::move(*made);
 }
 
 Result<WriteOutcome> RemoteDocuments::update_if(std::string_view name, std::string etag,
-                                                UpdateRequest request) {
+                                                UpdateRequest request, Duration within) {
   if (Result<void> ok = check(request); !ok) return std::unexpected(std::move(ok.error()));
-  const Result<std::optional<Document>> standing = get(name);
+  const Deadline deadline(server_.clock(), within);
+  const Result<std::optional<Document>> standing = get(name, within);
   if (!standing) return std::unexpected(standing.error());
   if (!*standing) return PreconditionFailed{};
   if ((*standing)->etag != etag) return PreconditionFailed{(*standing)->etag};
-  Tried tried = apply(name, request.modify, *standing);
+  Tried tried = apply(name, request.modify, *standing, deadline.left());
   if (!tried) return std::unexpected(std::move(tried.error()));
   return std::move(**tried);
 }
 
-Result<UpdateOutcome> RemoteDocuments::update(std::string_view name, UpdateRequest request) {
+Result<UpdateOutcome> RemoteDocuments::update(std::string_view name, UpdateRequest request,
+                                              Duration within) {
   if (Result<void> ok = check(request); !ok) return std::unexpected(std::move(ok.error()));
-  const Key key = documents::document_key(peer_.name_space(), name);
-  const Time until = later(peer_.clock().now(), kDeadline);
+  const Key key = documents::document_key(server_.name_space(), name);
+  const Deadline deadline(server_.clock(), within);
+  const Deadline contention(server_.clock(), std::min(within, kDeadline));
   Contended contended{.name = std::string(name)};
   for (;;) {
-    const Result<std::optional<Document>> standing = get(name);
+    const Result<std::optional<Document>> standing = get(name, deadline.left());
     if (!standing) return std::unexpected(standing.error());
-    Tried tried = apply(name, request.modify, *standing);
+    Tried tried = apply(name, request.modify, *standing, deadline.left());
     if (!tried) return std::unexpected(std::move(tried.error()));
     if (!*tried) return NotFound{};
     if (auto* updated = std::get_if<Updated>(&**tried)) {
-      own_contention().succeeded(key, contended.attempts);
+      contention_.succeeded(key, contended.attempts);
       updated->conflicts = contended.attempts;
       return std::move(*updated);
     }
-    if (std::holds_alternative<documents::Mismatch>(**tried)) return misunderstanding();
-    const Time now = peer_.clock().now();
+    if (std::holds_alternative<documents::Mismatch>(**tried)) return wire::unreadable_answer();
     const int conflicts = ++contended.attempts;
     if (*standing) contended.etags.push_back((*standing)->etag);
     if (contended.etags.size() > kMaxEtags) contended.etags.erase(contended.etags.begin());
-    if (now >= until || (!request.adaptive && conflicts >= kPlainAttempts)) return contended;
-    const Duration bound = request.adaptive ? own_contention().conflicted(key, conflicts, now)
-                                            : kPlainBase * (1 << (conflicts - 1));
-    peer_.clock().sleep(peer_.entropy().random_below(std::min(bound, until - now)));
+    const Duration left = contention.left();
+    if (left == Duration::zero() || (!request.adaptive && conflicts >= kPlainAttempts))
+      return contended;
+    const Duration bound = request.adaptive
+                               ? contention_.conflicted(key, conflicts, server_.clock().now())
+                               : kPlainBase * (1 << (conflicts - 1));
+    server_.clock().sleep(server_.entropy().random_below(std::min(bound, left)));
   }
 }
 

@@ -2,26 +2,24 @@
 #pragma once
 
 #include "once/log.h"
-#include "remote/peer.h"
+#include "remote/server_client.h"
 
 namespace once::remote {
 
 class RemoteLog final : public Log {
  public:
-  // Both must outlive it. `none` is asked for nothing.
-  RemoteLog(Peer& peer, Store& none)
-      : Log(none, peer.name_space(), LogStrategy::conditional, peer.clock(), peer.entropy()),
-        peer_(peer) {}
+  // `server` must outlive it.
+  explicit RemoteLog(ServerClient& server) : server_(server) {}
 
   Result<AppendOutcome> append(std::string_view stream, std::vector<LogEvent> events,
-                               const AppendRequest& request) override;
-  Result<LogPage> read(std::string_view stream, const LogRead& request) override;
-  Result<LogEnds> ends(std::string_view stream) override;
-  Result<LogEnds> trim(std::string_view stream, std::int64_t before) override;
-  Result<std::int64_t> heal(std::string_view stream, Duration grace) override;
+                               const AppendRequest& request, Duration within) override;
+  Result<LogPage> read(std::string_view stream, const LogRead& request, Duration within) override;
+  Result<LogEnds> ends(std::string_view stream, Duration within) override;
+  Result<LogEnds> trim(std::string_view stream, std::int64_t before, Duration within) override;
+  Result<std::int64_t> heal(std::string_view stream, Duration grace, Duration within) override;
 
  private:
-  Peer& peer_;
+  ServerClient& server_;
 };
 
 }  // namespace once::remote

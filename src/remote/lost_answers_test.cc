@@ -1,8 +1,9 @@
-// What a server did and could not tell: asking again finds it out, or nothing is asked again.
+// The server acted, but its answer was lost: a repeat finds out, or nothing is repeated.
 #include <functional>
 
 #include "remote/remote_fixture.h"
 #include "testing/code_of.h"
+#include "testing/manual_clock.h"
 
 namespace once {
 namespace {
@@ -20,6 +21,48 @@ TEST_F(RemoteTest, H11_ATicketWhoseAnswerWasLostIsHadByAskingAgain) {
   EXPECT_EQ(claimed.attempt, 1);
   EXPECT_TRUE(
       std::holds_alternative<Settled>(once_.claims().complete("job", claimed.ticket, "r").value()));
+}
+
+struct HasClock {
+  testing::ManualClock clock_;
+};
+
+// The server's store and the callers have the same time, which the test moves.
+class RemoteInManualTime : protected HasClock, public RemoteTest {
+ protected:
+  RemoteInManualTime() : RemoteTest(clock_) {}
+
+  Once door(const std::string& url) {
+    return Once(remote::connect(url, "", "default", clock_, entropy_).value());
+  }
+
+  Entropy entropy_{1};
+};
+
+// The claim is granted, its answer lost, and asked for again when its lease is nearly over.
+TEST_F(RemoteInManualTime, AClaimIsNotBelievedInForLongerThanItsLeaseAlthoughItsAnswerCameLate) {
+  Once other = door(server_.url());
+  for (const Duration wait : {Duration::zero(), Duration(1min)}) {
+    ScriptedPeer between({[this](Conversation& with) {
+                            EXPECT_TRUE(forward(with));
+                            clock_.advance(25s);
+                          },
+                          relaying(3)});
+    Once far = door(between.url());
+    const std::string key = "job-" + std::to_string(wait.count());
+    const RunOptions options{.lease = 30s, .wait = wait};
+    const auto ran = far.run(key, options, [&](Attempt& attempt) -> Result<Effects> {
+      clock_.advance(8s);
+      EXPECT_FALSE(attempt.lost());
+      const auto second = other.run(key, {}, [](Attempt&) -> Result<Effects> {
+        ADD_FAILURE() << "two were at it";
+        return Effects();
+      });
+      EXPECT_TRUE(!second && second.error().why == NotRun::Why::busy);
+      return Effects();
+    });
+    EXPECT_TRUE(ran.has_value());
+  }
 }
 
 TEST_F(RemoteTest, H12_ARunWhoseRecordingLostItsAnswerHasHappenedOnce) {
@@ -88,7 +131,7 @@ TEST_F(RemoteTest, H23_WhateverLostItsAnswerHappensOnce) {
         const auto put = far.documents().put("d", {"x"}, documents::IfAbsent{}).value();
         EXPECT_EQ(std::get<documents::Updated>(put).document->content.bytes, "x");
       },
-      2);  // The other looks at what stands.
+      2);  // The second reads the current document.
   twice([](Once& far) {
     EXPECT_TRUE(far.tallies().merge("m", {.shape = {.kind = TallyKind::max}, .input = 1}));
   });
@@ -98,6 +141,38 @@ TEST_F(RemoteTest, H23_WhateverLostItsAnswerHappensOnce) {
   });
   EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("t").value()->value), 5);
   EXPECT_EQ(once_.log().ends("s").value().next, 2);
+}
+
+TEST_F(RemoteTest, AnAppendWhoseFirstAnswerWasLostIsNotAReplay) {
+  ScriptedPeer between({losing(), relaying()});
+  Once far = opened(between.url());
+  const auto ours = far.log().append("s", {{"e"}}, {.batch = "b"}).value();
+  EXPECT_FALSE(std::get<Appended>(ours).replayed);
+  const auto again = once_.log().append("s", {{"e"}}, {.batch = "b"}).value();
+  EXPECT_TRUE(std::get<Appended>(again).replayed);
+}
+
+TEST_F(RemoteTest, APutWhoseFirstAnswerWasLostIsNotAReplay) {
+  using documents::Updated;
+  ScriptedPeer between({losing(), relaying(2)});
+  Once far = opened(between.url());
+  const documents::Identity identity{.id = "i"};
+  const auto ours = far.documents().put("d", {"x"}, documents::IfAbsent{}, identity).value();
+  EXPECT_FALSE(std::get<Updated>(ours).replayed);
+  const auto again = once_.documents().put("d", {"x"}, documents::IfAbsent{}, identity).value();
+  EXPECT_TRUE(std::get<Updated>(again).replayed);
+}
+
+TEST_F(RemoteTest, ARemovalWhoseFirstAnswerWasLostIsNotAReplay) {
+  using documents::Updated;
+  once_.documents().put("d", {"x"}, documents::IfAbsent{}).value();
+  const std::string etag = once_.documents().get("d").value()->etag;
+  ScriptedPeer between({losing(), relaying(2)});
+  Once far = opened(between.url());
+  const auto ours = far.documents().remove("d", etag, {.id = "i"}).value();
+  EXPECT_FALSE(std::get<Updated>(ours).replayed);
+  const auto again = once_.documents().remove("d", etag, {.id = "i"}).value();
+  EXPECT_TRUE(std::get<Updated>(again).replayed);
 }
 
 TEST_F(RemoteTest, AMergeWithoutAnIdIsNotSentAgain) {

@@ -1,4 +1,4 @@
-// A server in this process, and peers before it that lose its answers.
+// A server in this process, and peers in front of it that lose its answers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,9 @@ namespace once {
 
 class RemoteTest : public ::testing::Test {
  protected:
-  // Hands the next request to the server, and the answer back.
+  explicit RemoteTest(Clock& clock = system_clock()) : memory_(open_memory({}, clock)) {}
+
+  // Passes the next request to the server, and the answer back.
   void relay(testing::Conversation& with) {
     const auto answer = forward(with);
     if (answer) with.send(answer->head + "\r\n" + answer->body);
@@ -30,7 +32,7 @@ class RemoteTest : public ::testing::Test {
     return behind.receive();
   }
 
-  // The server does what it is asked, but its first answer is lost.
+  // The server carries out the request, but its first answer is lost.
   testing::ScriptedPeer::Script losing() {
     return [this](testing::Conversation& with) { EXPECT_TRUE(forward(with)); };
   }
@@ -46,7 +48,7 @@ class RemoteTest : public ::testing::Test {
     return std::move(*once);
   }
 
-  std::unique_ptr<MemoryStore> memory_ = open_memory();
+  std::unique_ptr<MemoryStore> memory_;
   testing::InProcessServer server_{*memory_};
   Once once_ = opened(server_.url());
 };

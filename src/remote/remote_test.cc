@@ -4,6 +4,7 @@
 
 #include "remote/remote_fixture.h"
 #include "testing/code_of.h"
+#include "testing/needs_store.h"
 #include "testing/server_process.h"
 #include "testing/temp_dir.h"
 
@@ -44,6 +45,7 @@ TEST_F(RemoteTest, ClaimsGoThereAndBack) {
   const auto busy = std::get<Busy>(claims.take("a b/c", {.payload = "\xff"}).value());
   EXPECT_EQ(busy.owner, "me");
   EXPECT_EQ(busy.lease_until, claimed.lease_until);
+  EXPECT_EQ(busy.claimed, std::nullopt);  // Not told, and so not 1970.
   EXPECT_TRUE(std::holds_alternative<Mismatch>(claims.take("a b/c", {.payload = "\xfe"}).value()));
   const auto renewed = std::get<Renewed>(claims.renew("a b/c", claimed.ticket, 1min).value());
   EXPECT_GT(renewed.lease_until, claimed.lease_until);
@@ -62,6 +64,28 @@ TEST_F(RemoteTest, ClaimsGoThereAndBack) {
   EXPECT_TRUE(claims.forget("a b/c").value());
   EXPECT_FALSE(claims.forget("a b/c").value());
   EXPECT_TRUE(std::holds_alternative<Fenced>(claims.renew("a b/c", claimed.ticket, 1min).value()));
+}
+
+TEST_F(RemoteTest, ForgettingIsOneRequest) {
+  once_.claims().take("job", {}).value();
+  std::vector<std::string> sent;
+  const auto passing = [&](Conversation& with) {
+    sent.push_back(with.read_request());
+    testing::RawHttp behind(server_.port());
+    behind.send(sent.back());
+    const auto answer = behind.receive();
+    if (answer) with.send(answer->head + "\r\n" + answer->body);
+  };
+  ScriptedPeer between({[&](Conversation& with) {
+    passing(with);
+    passing(with);
+  }});
+  Once far = opened(between.url());
+  EXPECT_TRUE(far.claims().forget("job").value());
+  EXPECT_FALSE(far.claims().forget("job").value());
+  between.end();
+  ASSERT_EQ(sent.size(), 2U);
+  for (const std::string& request : sent) EXPECT_TRUE(request.starts_with("DELETE ")) << request;
 }
 
 TEST_F(RemoteTest, ClaimsAreListedAndIdsAreSeen) {
@@ -243,11 +267,21 @@ TEST_F(RemoteTest, WhatAServerCannotDoIsRefusedBeforeAnythingIsSent) {
             ErrorCode::unsupported);
   const documents::Modify keep = [](const auto&) -> Result<documents::Modified> { return Keep{}; };
   EXPECT_EQ(code_of(far.documents().update("d", {keep, {"i"}})), ErrorCode::unsupported);
-  EXPECT_EQ(code_of(far.store().get(claims::claim_key("default", "a"))), ErrorCode::unsupported);
-  EXPECT_EQ(code_of(far.store().sweep(1)), ErrorCode::unsupported);
+  EXPECT_EQ(far.store(), nullptr);
   EXPECT_EQ(code_of(far.claims().take("", {})), ErrorCode::invalid);
   EXPECT_EQ(code_of(far.tallies().merge("t", {.input = 0.5})), ErrorCode::invalid);
   EXPECT_EQ(deaf.connections(), 0);
+}
+
+TEST_F(RemoteTest, ACallEndsWhenItsTimeIsOverAlthoughTheServerDoesNotAnswer) {
+  ScriptedPeer silent({[](Conversation& with) {
+    while (!with.read_request().empty()) {
+    }
+  }});
+  Once far = opened(silent.url());
+  const Time began = system_clock().now();
+  EXPECT_EQ(code_of(far.claims().renew("job", {"ticket"}, 30s, 50ms)), ErrorCode::unknown);
+  EXPECT_LT(system_clock().now() - began, 4s);
 }
 
 TEST_F(RemoteTest, AServerThatIsNotThereIsUnavailableAndNothingRuns) {
@@ -257,7 +291,7 @@ TEST_F(RemoteTest, AServerThatIsNotThereIsUnavailableAndNothingRuns) {
     return Effects();
   });
   ASSERT_FALSE(ran.has_value());
-  EXPECT_EQ(ran.error().why, Why::store);
+  EXPECT_EQ(ran.error().why, Why::store_error);
   EXPECT_EQ(ran.error().error.code, ErrorCode::unavailable);
   far.claims().set_if_store_down(IfStoreDown::proceed);
   EXPECT_TRUE(std::holds_alternative<Unguarded>(far.claims().take("job", {}).value()));
@@ -305,8 +339,8 @@ TEST_F(RemoteTest, WhatIsNoServersAddressIsSaidSo) {
   EXPECT_EQ(code_of(open_store("http://host")), ErrorCode::unsupported);
 }
 
-#ifdef ONCE_HAS_ROCKSDB
 TEST_F(RemoteTest, AServerThatIsKilledWhileTheWorkRunsIsWaitedFor) {
+  ONCE_NEEDS_STORE_KIND("rocksdb");
   const testing::TempDir dir;
   testing::ServerProcess server(dir.path() / "state");
   Once far = opened(server.url());
@@ -320,6 +354,7 @@ TEST_F(RemoteTest, AServerThatIsKilledWhileTheWorkRunsIsWaitedFor) {
 }
 
 TEST_F(RemoteTest, WhatRanThroughAServerIsReplayedByALocalOpenAndTheOtherWayRound) {
+  ONCE_NEEDS_STORE_KIND("rocksdb");
   const testing::TempDir dir;
   const std::string state = dir.path() / "state";
   const auto run = [&](Once& once, const std::string& prefix, bool replayed) {
@@ -349,7 +384,6 @@ TEST_F(RemoteTest, WhatRanThroughAServerIsReplayedByALocalOpenAndTheOtherWayRoun
   run(here, "far", true);
   EXPECT_EQ(here.log().ends("s").value().next, 2 * count + 1);
 }
-#endif
 
 }  // namespace
 }  // namespace once

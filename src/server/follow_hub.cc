@@ -49,7 +49,7 @@ void FollowHub::ready(FollowerId id) {
   if (found != followers_.end()) wait_at(id, found->second);
 }
 
-void FollowHub::leave(FollowerId id) {
+void FollowHub::unfollow(FollowerId id) {
   const Lock lock(mutex_);
   const auto found = followers_.find(id);
   if (found == followers_.end()) return;
@@ -88,7 +88,7 @@ void FollowHub::hint_stream(const StreamName& stream, Places& places) {
   }
 }
 
-// Whoever comes to a place may be behind the end, so it is read at once.
+// A new follower may be behind the end of the stream, so this reads at once.
 void FollowHub::wait_at(FollowerId id, Follower& follower) {
   Place& place = streams_[follower.stream][follower.next];
   place.waiting.push_back(id);
@@ -116,8 +116,8 @@ void FollowHub::on_page(const StreamName& stream, std::int64_t from, Result<LogP
   for (const Feed& feed : fed) feed(chunk);
 }
 
-// Takes all who wait at `from` on to `next`; nobody if that is the same place. A place that was
-// hinted at meanwhile is read again.
+// Moves all followers that wait at `from` to `next`; none if the two are equal. If a hint arrived
+// during the read, reads again.
 std::vector<FollowHub::Feed> FollowHub::move_on(const StreamName& stream, std::int64_t from,
                                                 std::int64_t next) {
   const Lock lock(mutex_);

@@ -1,6 +1,6 @@
-// Everybody who follows a log is fed from here, by store reads in index order and nothing else
-// (H6): what is appended through this server is only a hint to read. All who wait at one place of a
-// stream share one read, so a thousand followers cost what one does.
+// Feeds all followers of logs, only by store reads in index order (docs/hazards.md#h6): an append
+// through this server is just a hint to read. Followers that wait for the same index of a stream
+// share one read, so a thousand followers cost as much as one.
 //
 // Safe to call from any thread.
 #pragma once
@@ -14,8 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "drivers/periodic.h"
-#include "kernel/mutex.h"
+#include "base/mutex.h"
+#include "base/periodic.h"
 #include "once/batching_driver.h"
 #include "once/log.h"
 
@@ -27,24 +27,24 @@ class FollowHub {
  public:
   using FollowerId = std::uint64_t;
 
-  // Gets what there is next, on any thread, and must not block. It gets no more until it asks by
-  // ready(). While the stream cannot be read, it gets nothing.
+  // Gets the next events, on any thread; must not block. It gets no more until it calls ready(). It
+  // gets nothing while the stream cannot be read.
   using Feed = std::function<void(const Chunk& chunk)>;
 
-  // `driver` and `clock` must outlive it. A stream that others append to is looked at this often.
+  // `driver` and `clock` must outlive it. Appends of other servers are found every `poll`.
   FollowHub(BatchingDriver& driver, Clock& clock, Duration poll = std::chrono::milliseconds(200));
 
   // Feeds the events of a stream from index `from` on.
   FollowerId follow(const std::string& name_space, const std::string& stream, std::int64_t from,
                     Feed feed);
-  void ready(FollowerId id);  // What it was fed is on its way; it takes more.
-  void leave(FollowerId id);
+  void ready(FollowerId id);  // The events it got are sent; it takes more.
+  void unfollow(FollowerId id);
 
   // Something was appended to the stream, or may have been.
   void hint(const std::string& name_space, const std::string& stream);
   void hint_all();
 
-  // Reads nothing from now on. Before the driver ends; pages under way still arrive here.
+  // Reads nothing from now on. To be called before the driver ends; pages under way still arrive.
   void stop();
 
  private:

@@ -88,7 +88,7 @@ TEST_F(FollowHubTest, OneWhoComesLateCatchesUpByItself) {
 
 TEST_F(FollowHubTest, WhoLeavesIsFedNoMore) {
   const auto gone = follow(1);
-  hub_.leave(gone);
+  hub_.unfollow(gone);
   follow(1);
   append(1);
   hub_.hint("default", "s");

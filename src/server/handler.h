@@ -1,84 +1,95 @@
-// Who answers the requests that a server reads: it knows no sockets.
+// Answers the requests that a server reads. Knows no sockets.
 #pragma once
 
 #include <concepts>
-#include <expected>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 
 #include "api/follow.h"
+#include "api/routes.h"
 #include "once/batching_driver.h"
+#include "server/body_stream.h"
 #include "server/follow_hub.h"
-#include "server/pieces.h"
 
 namespace once::server {
 
-// Takes an answer, once; with the pieces of its body that are still to come, if there are any.
-class Done {
+// Takes the answer to one request; to be called once. If there is a body stream, the answer is only
+// the head, and its body follows through the stream.
+class ReplyCallback {
  public:
-  using Rest = std::shared_ptr<Pieces>;
+  using Body = std::shared_ptr<BodyStream>;
 
   template <class F>
-    requires std::invocable<F&, api::Response, Rest> && (!std::same_as<F, Done>)
-  Done(F done) : done_(std::move(done)) {}
+    requires std::invocable<F&, api::Response, Body> && (!std::same_as<F, ReplyCallback>)
+  ReplyCallback(F callback) : callback_(std::move(callback)) {}
   template <class F>
-    requires std::invocable<F&, api::Response> && (!std::invocable<F&, api::Response, Rest>)
-  Done(F done)
-      : done_([done = std::move(done)](api::Response response, const Rest&) mutable {
-          done(std::move(response));
+    requires std::invocable<F&, api::Response> && (!std::invocable<F&, api::Response, Body>)
+  ReplyCallback(F callback)
+      : callback_([callback = std::move(callback)](api::Response response, const Body&) mutable {
+          callback(std::move(response));
         }) {}
 
-  void operator()(api::Response response, Rest rest = nullptr) {
-    done_(std::move(response), std::move(rest));
+  void operator()(api::Response response, Body body = nullptr) {
+    callback_(std::move(response), std::move(body));
   }
 
  private:
-  std::move_only_function<void(api::Response, Rest)> done_;
+  std::move_only_function<void(api::Response, Body)> callback_;
 };
 
-// A request that somebody is at, and that may take too long.
-class Unanswered {
+// A request that is being worked on and may take too long.
+class PendingReply {
  public:
-  virtual ~Unanswered() = default;
+  virtual ~PendingReply() = default;
 
-  // The answer that there is none yet. Nothing if there is one after all, and on its way; otherwise
-  // it never comes.
-  virtual std::optional<api::Response> give_up() = 0;
+  // Builds the timeout answer; empty if the real one is on its way. After a timeout answer the real
+  // one never arrives.
+  virtual std::optional<api::Response> time_out() = 0;
 };
 
-// The answer comes later. If `unanswered` is set, it is given up after this long.
+// The answer comes later. If `pending` is set, it times out after `patience`.
 struct Awaited {
-  Duration at_most{};
-  std::shared_ptr<Unanswered> unanswered = nullptr;
+  Duration patience{};
+  std::shared_ptr<PendingReply> pending = nullptr;
 };
 
-using Reply = std::variant<Awaited, api::Response>;
+// From now on the connection carries the events of a log instead of answers. `request` is checked
+// again while it does.
+struct Followed {
+  api::Following what;
+  api::Request request;
+};
+
+using Reply = std::variant<Awaited, api::Response, Followed>;
 
 // Must be safe to share between threads.
 class Handler {
  public:
-  using Done = server::Done;
+  using ReplyCallback = server::ReplyCallback;
 
   virtual ~Handler() = default;
 
-  // The answer if it is there at once; otherwise `later` gets it, on any thread. Must not block.
-  // `home` is the thread that asks.
-  virtual Reply respond(api::Request request, Home& home, Done later) = 0;
+  // Returns the answer if it is ready at once; otherwise `later` gets it, on any thread. Must not
+  // block. `executor` is the calling thread.
+  virtual Reply respond(api::Request request, Executor& executor, ReplyCallback later) = 0;
 
-  // Why a request like this one is not taken, or not any more. Its body may still be to come.
+  // Why such a request is refused; empty if it is not. The body may not have arrived yet. Asked
+  // again while a follower is connected.
   virtual std::optional<api::Response> refusal(const api::Request&) { return std::nullopt; }
 
-  // What the request wants to follow, if it is a follower's, and who feeds it.
-  virtual std::expected<std::optional<api::Following>, api::Response> following(
-      const api::Request&) {
-    return std::nullopt;
+  // How large the body of such a request may be.
+  virtual api::BodyLimit body_limit(std::string_view /*method*/,
+                                    std::string_view /*target*/) const {
+    return api::BodyLimit::normal;
   }
-  virtual FollowHub* hub() { return nullptr; }  // Not null where anybody follows.
 
-  // The server itself is about to answer what was no request, or one too many.
+  virtual FollowHub* hub() { return nullptr; }  // Not null if respond() returns Followed.
+
+  // The server itself answers bytes that are no request, or a connection too many. May add headers.
   virtual void refused(api::Response&) {}
 };
 

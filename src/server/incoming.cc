@@ -6,33 +6,40 @@
 #include <boost/beast/http/verb.hpp>
 #include <string>
 
-#include "api/problem.h"
+#include "wire/problem.h"
 
 namespace once::server {
 namespace {
 
 namespace http = boost::beast::http;
 
-constexpr std::size_t kAnswerBytes = 64U << 10;  // What an answer that may be long is taken for.
+constexpr std::size_t kAnswerBytes = 64U << 10;  // The assumed size of an answer that may be long.
 
-// One item is as large as a document, and in base64.
+// One item is as large as a document, in base64.
 std::size_t most_for_items(const Settings& settings) {
   return settings.max_body_bytes + settings.max_document_bytes / 2 * 3;
 }
 
 }  // namespace
 
-std::size_t body_limit(const IncomingHead& head, const Settings& settings) {
-  const auto target = head.target();
-  if (target.starts_with("/v1/docs/")) return settings.max_document_bytes;
-  return target.starts_with("/v1/items") ? most_for_items(settings) : settings.max_body_bytes;
+std::size_t body_limit(api::BodyLimit limit, const Settings& settings) {
+  switch (limit) {
+    case api::BodyLimit::normal: return settings.max_body_bytes;
+    case api::BodyLimit::document: return settings.max_document_bytes;
+    case api::BodyLimit::items: return most_for_items(settings);
+  }
+  return settings.max_body_bytes;
 }
 
-std::size_t largest_body(const Settings& settings) {
+std::size_t smallest_body_limit(const Settings& settings) {
+  return std::min(settings.max_body_bytes, settings.max_document_bytes);
+}
+
+std::size_t largest_body_limit(const Settings& settings) {
   return std::max(settings.max_body_bytes, most_for_items(settings));
 }
 
-// What answers with a small one, but for the result of a claim, is a POST.
+// A POST has a small answer, except for the result of a claim.
 std::size_t weight_of(const Incoming& request) {
   const bool small = request.method() == http::verb::post;
   return request.body().size() + (small ? 0 : kAnswerBytes);

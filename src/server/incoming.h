@@ -1,4 +1,4 @@
-// Requests as Beast reads them: how large they may be, why one is none, and what the API sees.
+// Requests as Beast reads them: their size limits, their errors, and their form for the API.
 #pragma once
 
 #include <boost/beast/http/message.hpp>
@@ -6,24 +6,26 @@
 #include <boost/system/error_code.hpp>
 #include <cstddef>
 
-#include "api/message.h"
+#include "api/routes.h"
 #include "server/settings.h"
+#include "wire/message.h"
 
 namespace once::server {
 
 using Incoming = boost::beast::http::request<boost::beast::http::string_body>;
 using IncomingHead = boost::beast::http::request_header<>;
 
-// Of the body of a request like this, and of any.
-std::size_t body_limit(const IncomingHead& head, const Settings& settings);
-std::size_t largest_body(const Settings& settings);
+// Sizes of bodies: by the limit of the operation, and the smallest and largest of all limits.
+std::size_t body_limit(api::BodyLimit limit, const Settings& settings);
+std::size_t smallest_body_limit(const Settings& settings);
+std::size_t largest_body_limit(const Settings& settings);
 
-// About how many bytes it takes until it is answered.
+// About how many bytes of memory it takes until it is answered.
 std::size_t weight_of(const Incoming& request);
 
 api::Request to_api(const IncomingHead& head);
 
-// What is answered when a body is too large, or when what came is no request.
+// The answers to a body that is too large, and to bytes that are no request.
 api::Response too_large(std::size_t limit);
 api::Response refusal_of(const boost::system::error_code& error, const Settings& settings);
 

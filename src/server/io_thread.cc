@@ -30,7 +30,7 @@ void IoThread::stop() {
   thread_.join();
 }
 
-void IoThread::later(std::move_only_function<void()> task) {
+void IoThread::post(std::move_only_function<void()> task) {
   {
     const Lock lock(mutex_);
     tasks_.push_back(std::move(task));
@@ -70,7 +70,7 @@ void IoThread::arm() {
   });
 }
 
-// One timer for all: a connection's deadline may be missed by a tick, and costs nothing to move.
+// One timer for all connections: a deadline fires up to one tick late, but moving it is free.
 void IoThread::tick() {
   const auto sessions = sessions_;
   const auto now = std::chrono::steady_clock::now();

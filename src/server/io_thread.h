@@ -1,4 +1,5 @@
-// One thread that reads and writes: its connections are its own, so they need no locks.
+// One thread of network input and output. Each connection belongs to one such thread and needs no
+// lock.
 #pragma once
 
 #include <atomic>
@@ -10,33 +11,33 @@
 #include <unordered_map>
 #include <vector>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/batching_driver.h"
 
 namespace once::server {
 
 class Session;
 
-class IoThread final : public Home {
+class IoThread final : public Executor {
  public:
   IoThread();
   ~IoThread() override;
 
-  // Ends every connection and the thread. What is to be run later from now on is not.
+  // Ends every connection and the thread. Tasks given to post() from now on never run.
   void stop();
 
   boost::asio::io_context& context() { return context_; }
 
-  // Runs `task` on this thread, soon. From any thread; what comes close together wakes the thread
-  // once.
-  void later(std::move_only_function<void()> task) override;
+  // Runs `task` on this thread, soon. May be called from any thread; several calls in a row wake
+  // the thread once.
+  void post(std::move_only_function<void()> task) override;
 
   bool is_here() const { return std::this_thread::get_id() == thread_.get_id(); }
 
-  // On this thread only.
+  // To be called on this thread only.
   void add(const std::shared_ptr<Session>& session);
   void remove(Session* session);
-  std::size_t count() const { return count_; }  // From any thread.
+  std::size_t count() const { return count_; }  // May be called from any thread.
   void finish_all();  // Each connection ends as soon as it owes no answer.
 
  private:

@@ -8,15 +8,15 @@
 #include <cstdio>
 #include <utility>
 
-#include "api/json.h"
-#include "api/text.h"
+#include "wire/json.h"
+#include "wire/text.h"
 
 namespace once::server {
 namespace {
 
 constexpr std::size_t kMaxText = 512;
 
-// What a pipe takes at once, or not at all.
+// A write of up to this size to a pipe is atomic.
 constexpr std::size_t kMaxLine = 4'096;
 
 std::string_view name_of(Level level) {
@@ -29,7 +29,7 @@ std::string_view name_of(Level level) {
   return "";
 }
 
-// Not in the middle of a character.
+// Never cuts inside a character.
 std::string_view cut(std::string_view text) {
   if (text.size() <= kMaxText) return text;
   std::size_t length = kMaxText;
@@ -37,7 +37,7 @@ std::string_view cut(std::string_view text) {
   return text.substr(0, length);
 }
 
-// As a string of JSON. Bytes that are no UTF-8 are shown as what they are not.
+// As a JSON string. Invalid UTF-8 is replaced.
 std::string quoted(std::string_view text) {
   if (!api::is_utf8(text)) return "\"(not UTF-8)\"";
   return api::json_text(text);
@@ -84,7 +84,7 @@ Journal::Line::~Line() {
   journal_->end(level_, out_);
 }
 
-// A line that would be too long goes without what does not fit.
+// Drops fields that do not fit into a line.
 void Journal::Line::field(std::string_view name, std::string_view value) {
   if (out_.size() + name.size() + value.size() + 8 > kMaxLine) return;
   if (journal_->is_json()) {

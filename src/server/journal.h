@@ -1,6 +1,6 @@
-// What the server has to say while it runs: one line for each notable thing, as text or as JSON. It
-// never holds up whoever has something to say: so many lines a second are written, and as fast as
-// they are taken; the others are counted. Safe to share between threads.
+// The server's log: one line for each notable event, as text or as JSON. It never blocks the
+// caller: the number of lines per second is limited, and lines that cannot be written are counted.
+// Safe to share between threads.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/time.h"
 
 namespace once::server {
@@ -20,21 +20,21 @@ enum class Level : std::uint8_t { debug, info, warning, error };
 struct JournalOptions {
   enum class Format : std::uint8_t { text, json };
   Format format = Format::text;
-  Level least = Level::warning;        // Nothing below is written.
+  Level least = Level::warning;        // Lines below it are not written.
   std::uint32_t lines_a_second = 200;  // Of each level.
 
-  // Takes a whole line with its end; false if it cannot now. It must not block.
+  // Writes a line, which includes its end; false if that is not possible now. Must not block.
   std::function<bool(std::string_view line)> write;
 };
 
-// To standard error, unless nobody takes what is there already.
+// Writes to standard error, unless its reader does not keep up.
 bool write_to_stderr(std::string_view line);
 
 class Journal {
  public:
   explicit Journal(JournalOptions options, Clock& clock = system_clock());
 
-  // One line under construction, written when it ends.
+  // One line, written by its destructor.
   class Line {
    public:
     Line(const Line&) = delete;
@@ -51,7 +51,7 @@ class Journal {
     Line(Journal& journal, Level level, std::string_view what);
     void field(std::string_view name, std::string_view value);
 
-    Journal* const journal_;  // Null: nothing is to be written.
+    Journal* const journal_;  // Null: nothing is written.
     const Level level_;
     std::string out_;
   };
@@ -64,7 +64,7 @@ class Journal {
   struct Window {
     std::int64_t second = 0;
     std::uint32_t lines = 0;
-    std::uint64_t dropped = 0;  // Since one was last written.
+    std::uint64_t dropped = 0;  // Since the last written line.
   };
 
   void end(Level level, const std::string& line);

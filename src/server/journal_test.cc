@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "api/json.h"
 #include "testing/manual_clock.h"
+#include "wire/json.h"
 
 namespace once::server {
 namespace {

@@ -16,7 +16,7 @@ sigset_t hold_signals() {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   (void)signal(SIGPIPE, SIG_IGN);
-  (void)signal(SIGXFSZ, SIG_IGN);  // A file that may not grow is a write that failed.
+  (void)signal(SIGXFSZ, SIG_IGN);  // A file size limit is an error of the write, not a signal.
   return signals;
 }
 
@@ -33,7 +33,7 @@ void allow_many_descriptors() {
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-ExitBy::~ExitBy() {
+ShutdownDeadline::~ShutdownDeadline() {
   {
     const std::lock_guard lock(mutex_);
     in_time_ = true;
@@ -42,10 +42,10 @@ ExitBy::~ExitBy() {
   if (thread_.joinable()) thread_.join();
 }
 
-void ExitBy::arm(std::chrono::milliseconds length) {
-  thread_ = std::thread([this, length] {
+void ShutdownDeadline::arm(std::chrono::milliseconds patience) {
+  thread_ = std::thread([this, patience] {
     std::unique_lock lock(mutex_);
-    if (signal_.wait_for(lock, length, [this] { return in_time_; })) return;
+    if (signal_.wait_for(lock, patience, [this] { return in_time_; })) return;
     constexpr std::string_view kWhy = "once: stopped without waiting for the store any longer\n";
     (void)!::write(STDERR_FILENO, kWhy.data(), kWhy.size());
     std::_Exit(EXIT_SUCCESS);

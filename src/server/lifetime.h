@@ -1,4 +1,4 @@
-// What a process that serves needs of the operating system, from its start to its end.
+// Signals, limits and the shutdown deadline of a process that serves.
 #pragma once
 
 #include <signal.h>
@@ -10,25 +10,25 @@
 
 namespace once::server {
 
-// TERM and INT are blocked in every thread from now on, to be waited for in one; a peer that went
-// away is an error of its socket, and no signal.
+// Blocks TERM and INT in every thread from now on, so that one thread can wait for them. Writing to
+// a closed socket is an error from now on, not a signal.
 sigset_t hold_signals();
 
-// Until one of them comes; tells which.
+// Blocks until one of them arrives, and returns it.
 int wait_for(const sigset_t& signals);
 
 void allow_many_descriptors();
 
-// Ends the process when stopping takes too long, such as by a store that does not answer: what was
-// answered is safe there, as in a crash.
-class ExitBy {
+// Ends the process if stopping takes too long, for example because the store does not answer.
+// Everything answered is safe in the store, as after a crash.
+class ShutdownDeadline {
  public:
-  ExitBy() = default;
-  ~ExitBy();  // In time.
-  ExitBy(const ExitBy&) = delete;
-  ExitBy& operator=(const ExitBy&) = delete;
+  ShutdownDeadline() = default;
+  ~ShutdownDeadline();  // Disarms it.
+  ShutdownDeadline(const ShutdownDeadline&) = delete;
+  ShutdownDeadline& operator=(const ShutdownDeadline&) = delete;
 
-  void arm(std::chrono::milliseconds length);  // From now; once.
+  void arm(std::chrono::milliseconds patience);  // Starts now. To be called once.
 
  private:
   std::mutex mutex_;

@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "api/text.h"
+#include "wire/text.h"
 
 namespace once::server {
 namespace {
@@ -17,7 +17,7 @@ using std::chrono::steady_clock;
 constexpr std::string_view kRequestId = "X-Request-Id";
 constexpr std::size_t kMaxRequestId = 128;
 
-// What may be sent back and written to a log as it came.
+// Whether the id may be sent back and written to a log unchanged.
 bool is_sane(std::string_view id) {
   return !id.empty() && id.size() <= kMaxRequestId && std::ranges::all_of(id, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -25,22 +25,21 @@ bool is_sane(std::string_view id) {
   });
 }
 
-// Why a duplicate did not act; empty if the answer is about none.
-std::string_view reason_of(const api::Notes& notes, Outcome outcome) {
-  if (outcome == Outcome::replayed || notes.duplicates > 0) return "already_done";
+// Why a duplicate was not executed; empty if the request was no duplicate.
+std::string_view reason_of(const api::Telemetry& telemetry, Outcome outcome) {
+  if (outcome == Outcome::replayed || telemetry.duplicates > 0) return "already_done";
   if (outcome == Outcome::busy) return "already_processing";
   if (outcome == Outcome::fenced) return "race_condition_prevented";
   return "";
 }
 
-std::string_view span_of(const Asked& asked, const api::Response& response) {
-  if (asked.subject.primitive == Primitive::events) return "process_cloud_event";
-  if (asked.subject.primitive == Primitive::proxy) return "proxy";
-  if (response.notes.checked > 0) return "idempotency_check";
-  return name_of(asked.subject.primitive);
+std::string_view span_of(const RequestContext& context, const api::Response& response) {
+  if (context.subject.primitive == Primitive::events) return "process_cloud_event";
+  if (context.subject.primitive == Primitive::proxy) return "proxy";
+  if (response.telemetry.checked > 0) return "idempotency_check";
+  return name_of(context.subject.primitive);
 }
 
-// Eight bytes, not all of them 0.
 bool is_our_failure(Outcome outcome) {
   return outcome == Outcome::unavailable || outcome == Outcome::unknown ||
          outcome == Outcome::corrupt;
@@ -63,40 +62,36 @@ std::string Observer::new_id() {
   return prefix_ + std::string(text.data(), end);
 }
 
-Asked Observer::asked(const api::Request& request) {
-  return asked(request, api::subject_of(request.method, request.target));
-}
-
-Asked Observer::asked(const api::Request& request, api::Subject subject) {
+RequestContext Observer::begin(const api::Request& request, api::Subject subject) {
   const std::string_view target = request.target;
   const auto given = request.headers.find(kRequestId);
   const auto trace = request.headers.find("traceparent");
-  Asked asked{.subject = subject,
-              .request_id = given && is_sane(*given) ? std::string(*given) : new_id(),
-              .method = request.method,
-              .path = std::string(target.substr(0, target.find('?')))};
-  if (trace) asked.trace = parse_traceparent(*trace);
-  if (asked.trace && asked.trace->sampled && journal_.takes(Level::info)) {
-    asked.span_id = new_span_id();
+  RequestContext context{.subject = subject,
+                         .request_id = given && is_sane(*given) ? std::string(*given) : new_id(),
+                         .method = request.method,
+                         .path = std::string(target.substr(0, target.find('?')))};
+  if (trace) context.trace = parse_traceparent(*trace);
+  if (context.trace && context.trace->sampled && journal_.takes(Level::info)) {
+    context.span_id = new_span_id();
   }
-  asked.since = steady_clock::now();
-  return asked;
+  context.start = steady_clock::now();
+  return context;
 }
 
-void Observer::answered(const Asked& asked, api::Response& response) {
-  const nanoseconds length = steady_clock::now() - asked.since;
-  const Outcome outcome = metrics_.answered(asked.subject, response, length);
-  note(asked, response, outcome);
-  if (!asked.span_id.empty()) note_span(asked, response, outcome, length);
-  if (asked.is_answered) response.headers.add(std::string(kRequestId), asked.request_id);
+void Observer::answered(const RequestContext& context, api::Response& response) {
+  const nanoseconds length = steady_clock::now() - context.start;
+  const Outcome outcome = metrics_.answered(context.subject, response, length);
+  note(context, response, outcome);
+  if (!context.span_id.empty()) note_span(context, response, outcome, length);
+  if (context.is_ours) response.headers.add(std::string(kRequestId), context.request_id);
 }
 
-void Observer::left(const Asked& asked, api::Response& response) {
+void Observer::cancelled(const RequestContext& context, api::Response& response) {
   journal_.line(Level::info, "left")
-      .text("method", asked.method)
-      .text("path", asked.path)
-      .text("request_id", asked.request_id);
-  response.headers.add(std::string(kRequestId), asked.request_id);
+      .text("method", context.method)
+      .text("path", context.path)
+      .text("request_id", context.request_id);
+  response.headers.add(std::string(kRequestId), context.request_id);
 }
 
 void Observer::refused(api::Response& response) {
@@ -106,80 +101,82 @@ void Observer::refused(api::Response& response) {
   response.headers.add(std::string(kRequestId), id);
 }
 
-void Observer::note(const Asked& asked, const api::Response& response, Outcome outcome) {
-  if (response.notes.parts.empty()) {
-    return note_part(asked, response.notes, outcome, response.status);
+void Observer::note(const RequestContext& context, const api::Response& response, Outcome outcome) {
+  if (response.telemetry.parts.empty()) {
+    return note_part(context, response.telemetry, outcome, response.status);
   }
-  for (const api::Notes& part : response.notes.parts) {
-    note_part(asked, part, api::outcome_of_part(part), response.status);
+  for (const api::Telemetry& part : response.telemetry.parts) {
+    note_part(context, part, api::outcome_of_part(part), response.status);
   }
 }
 
-void Observer::note_part(const Asked& asked, const api::Notes& notes, Outcome outcome, int status) {
-  if (is_our_failure(outcome) || notes.passed_over) {
-    note_failure(asked, notes, notes.passed_over.value_or(outcome), status, Level::error);
+void Observer::note_part(const RequestContext& context, const api::Telemetry& telemetry,
+                         Outcome outcome, int status) {
+  if (is_our_failure(outcome) || telemetry.ignored_error) {
+    note_failure(context, telemetry, telemetry.ignored_error.value_or(outcome), status,
+                 Level::error);
   }
   if (is_refusal(outcome)) {
     const bool ours = outcome == Outcome::overloaded || outcome == Outcome::handler_failed;
-    note_failure(asked, notes, outcome, status, ours ? Level::warning : Level::info);
+    note_failure(context, telemetry, outcome, status, ours ? Level::warning : Level::info);
   }
-  const std::string_view reason = reason_of(notes, outcome);
-  if (!reason.empty()) note_duplicate(asked, notes, reason);
+  const std::string_view reason = reason_of(telemetry, outcome);
+  if (!reason.empty()) note_duplicate(context, telemetry, reason);
 }
 
-void Observer::note_failure(const Asked& asked, const api::Notes& notes, Outcome outcome,
-                            int status, Level level) {
+void Observer::note_failure(const RequestContext& context, const api::Telemetry& telemetry,
+                            Outcome outcome, int status, Level level) {
   Journal::Line line = journal_.line(level, level == Level::error ? "failed" : "refused");
-  line.text("method", asked.method)
-      .text("path", asked.path)
+  line.text("method", context.method)
+      .text("path", context.path)
       .integer("status", status)
       .text("code", name_of(outcome));
-  if (!notes.event_type.empty()) line.text("event_type", notes.event_type);
-  if (!notes.event_id.empty()) line.text("event_id", notes.event_id);
-  line.text("request_id", asked.request_id);
-  if (asked.trace) line.text("trace_id", asked.trace->trace_id);
+  if (!telemetry.event_type.empty()) line.text("event_type", telemetry.event_type);
+  if (!telemetry.event_id.empty()) line.text("event_id", telemetry.event_id);
+  line.text("request_id", context.request_id);
+  if (context.trace) line.text("trace_id", context.trace->trace_id);
 }
 
-void Observer::note_duplicate(const Asked& asked, const api::Notes& notes,
+void Observer::note_duplicate(const RequestContext& context, const api::Telemetry& telemetry,
                               std::string_view reason) {
   Journal::Line line = journal_.line(Level::info, "duplicate");
-  line.text("reason", reason).text("path", asked.path);
-  if (notes.original) line.time("original", *notes.original);
-  if (notes.duplicates > 1) line.integer("duplicates", notes.duplicates);
-  if (!notes.event_type.empty()) line.text("event_type", notes.event_type);
-  if (!notes.event_id.empty()) line.text("event_id", notes.event_id);
-  line.text("request_id", asked.request_id);
-  if (asked.trace) line.text("trace_id", asked.trace->trace_id);
+  line.text("reason", reason).text("path", context.path);
+  if (telemetry.original) line.time("original", *telemetry.original);
+  if (telemetry.duplicates > 1) line.integer("duplicates", telemetry.duplicates);
+  if (!telemetry.event_type.empty()) line.text("event_type", telemetry.event_type);
+  if (!telemetry.event_id.empty()) line.text("event_id", telemetry.event_id);
+  line.text("request_id", context.request_id);
+  if (context.trace) line.text("trace_id", context.trace->trace_id);
 }
 
-void Observer::note_span(const Asked& asked, const api::Response& response, Outcome outcome,
-                         nanoseconds length) {
-  note_check(asked, response.notes);
-  for (const api::Notes& part : response.notes.parts) note_check(asked, part);
+void Observer::note_span(const RequestContext& context, const api::Response& response,
+                         Outcome outcome, nanoseconds length) {
+  note_check(context, response.telemetry);
+  for (const api::Telemetry& part : response.telemetry.parts) note_check(context, part);
   journal_.line(Level::info, "span")
-      .text("span", span_of(asked, response))
-      .text("trace_id", asked.trace->trace_id)
-      .text("parent_id", asked.trace->parent_id)
-      .text("span_id", asked.span_id)
-      .text("method", asked.method)
-      .text("path", asked.path)
+      .text("span", span_of(context, response))
+      .text("trace_id", context.trace->trace_id)
+      .text("parent_id", context.trace->parent_id)
+      .text("span_id", context.span_id)
+      .text("method", context.method)
+      .text("path", context.path)
       .integer("status", response.status)
       .text("outcome", name_of(outcome))
       .milliseconds("duration_ms", length)
-      .text("request_id", asked.request_id);
+      .text("request_id", context.request_id);
 }
 
-// Where checking is but a part of the work, it has a span of its own within the other.
-void Observer::note_check(const Asked& asked, const api::Notes& notes) {
-  if (!notes.check_length) return;
+// If the claim check was only a part of the work, it gets a span of its own inside the request's.
+void Observer::note_check(const RequestContext& context, const api::Telemetry& telemetry) {
+  if (!telemetry.check_duration) return;
   Journal::Line line = journal_.line(Level::info, "span");
   line.text("span", "idempotency_check")
-      .text("trace_id", asked.trace->trace_id)
-      .text("parent_id", asked.span_id)
+      .text("trace_id", context.trace->trace_id)
+      .text("parent_id", context.span_id)
       .text("span_id", new_span_id())
-      .milliseconds("duration_ms", *notes.check_length);
-  if (!notes.event_id.empty()) line.text("event_id", notes.event_id);
-  line.text("request_id", asked.request_id);
+      .milliseconds("duration_ms", *telemetry.check_duration);
+  if (!telemetry.event_id.empty()) line.text("event_id", telemetry.event_id);
+  line.text("request_id", context.request_id);
 }
 
 }  // namespace once::server

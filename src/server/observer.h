@@ -1,5 +1,5 @@
-// Sees every request and every answer of the server: counts them, gives each an id, and notes down
-// what is notable. Safe to share between threads.
+// Counts every request and answer of the server, gives each request an id, and writes notable ones
+// to the journal. Safe to share between threads.
 #pragma once
 
 #include <atomic>
@@ -13,39 +13,42 @@
 
 namespace once::server {
 
-// A request under way.
-struct Asked {
+// A request that is not answered yet.
+struct RequestContext {
   api::Subject subject;
   std::string request_id;
   std::string method;
   std::string path;  // Without the query.
   std::optional<Trace> trace;
-  std::string span_id;      // Of the span that this request is, if it is to be noted down.
-  bool is_answered = true;  // Here, and not by an upstream, whose answer stays as it is.
-  std::chrono::steady_clock::time_point since;
+  std::string span_id;  // Of this request's own span; empty if it is not recorded.
+  bool is_ours = true;  // False: an upstream gave the answer, which is not changed.
+  std::chrono::steady_clock::time_point start;
 };
 
 class Observer {
  public:
-  // Both must outlive it. `instance` tells the ids of one server from those of another.
+  // Both must outlive it. `instance` makes the ids of this server different from others'.
   Observer(api::Metrics& metrics, Journal& journal, std::string_view instance = "");
 
-  Asked asked(const api::Request& request);
-  Asked asked(const api::Request& request, api::Subject subject);
-  void answered(const Asked& asked, api::Response& response);
-  void left(const Asked& asked, api::Response& response);  // It waits for no answer any more.
-  void refused(api::Response& response);                   // What was no request.
+  RequestContext begin(const api::Request& request, api::Subject subject);
+
+  // These add X-Request-Id to the response.
+  void answered(const RequestContext& context, api::Response& response);
+  void cancelled(const RequestContext& context, api::Response& response);  // The caller hung up.
+  void refused(api::Response& response);  // It was no valid request.
 
  private:
   std::string new_id();
-  void note(const Asked& asked, const api::Response& response, api::Outcome outcome);
-  void note_failure(const Asked& asked, const api::Notes& notes, api::Outcome outcome, int status,
-                    Level level);
-  void note_part(const Asked& asked, const api::Notes& notes, api::Outcome outcome, int status);
-  void note_duplicate(const Asked& asked, const api::Notes& notes, std::string_view reason);
-  void note_span(const Asked& asked, const api::Response& response, api::Outcome outcome,
+  void note(const RequestContext& context, const api::Response& response, api::Outcome outcome);
+  void note_failure(const RequestContext& context, const api::Telemetry& telemetry,
+                    api::Outcome outcome, int status, Level level);
+  void note_part(const RequestContext& context, const api::Telemetry& telemetry,
+                 api::Outcome outcome, int status);
+  void note_duplicate(const RequestContext& context, const api::Telemetry& telemetry,
+                      std::string_view reason);
+  void note_span(const RequestContext& context, const api::Response& response, api::Outcome outcome,
                  std::chrono::nanoseconds length);
-  void note_check(const Asked& asked, const api::Notes& notes);
+  void note_check(const RequestContext& context, const api::Telemetry& telemetry);
 
   api::Metrics& metrics_;
   Journal& journal_;

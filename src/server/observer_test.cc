@@ -4,7 +4,8 @@
 
 #include <vector>
 
-#include "api/problem.h"
+#include "api/routes.h"
+#include "wire/problem.h"
 
 namespace once::server {
 namespace {
@@ -23,8 +24,11 @@ class ObserverTest : public ::testing::Test {
     for (auto& [name, value] : headers) made.headers.add(name, value);
     return made;
   }
+  static api::Subject subject_of(const Request& request) {
+    return api::subject_of(request.method, request.target);
+  }
   Response pass(const Request& request, Response response = {}) {
-    observer_.answered(observer_.asked(request), response);
+    observer_.answered(observer_.begin(request, subject_of(request)), response);
     return response;
   }
   std::string id_for(const Request& request) {
@@ -68,7 +72,7 @@ TEST_F(ObserverTest, ADuplicateIsNotedWithTheOriginalsTimeAndTheReason) {
                                  {"Authorization", "Bearer hidden"},
                                  {"traceparent", std::string(kParent.substr(0, 53)) + "00"}});
   Response done = api::replayed(api::json_response(200, "{}"));
-  done.notes.original = original;
+  done.telemetry.original = original;
   pass(again, done);
   EXPECT_TRUE(
       wrote("info duplicate reason=already_done path=/v1/claims/a "
@@ -110,27 +114,27 @@ TEST_F(ObserverTest, ARecordedTraceGetsASpanWithItsNameAndItsDuration) {
 
 TEST_F(ObserverTest, AnEventHasASpanForItsCheckWithinThatForItself) {
   const Request asking = request("POST", "/v1/events", {{"traceparent", std::string(kParent)}});
-  const Asked asked = observer_.asked(asking);
-  ASSERT_EQ(asked.span_id.size(), 16U);
+  const RequestContext context = observer_.begin(asking, subject_of(asking));
+  ASSERT_EQ(context.span_id.size(), 16U);
   Response response{200, {}, "", {.event_id = "e1", .checked = 1}};
-  response.notes.check_length = std::chrono::microseconds(1'500);
-  observer_.answered(asked, response);
+  response.telemetry.check_duration = std::chrono::microseconds(1'500);
+  observer_.answered(context, response);
   EXPECT_TRUE(
       wrote("info span span=idempotency_check trace_id=4bf92f3577b34da6a3ce929d0e0e4736 "
             "parent_id=" +
-            asked.span_id + " span_id="))
+            context.span_id + " span_id="))
       << written_;
   EXPECT_TRUE(wrote(" duration_ms=1.500 event_id=e1 "));
   EXPECT_TRUE(
       wrote("span=process_cloud_event trace_id=4bf92f3577b34da6a3ce929d0e0e4736 "
             "parent_id=00f067aa0ba902b7 span_id=" +
-            asked.span_id));
+            context.span_id));
 }
 
 TEST_F(ObserverTest, EachDuplicateOfABatchIsNotedWithTheTimeOfItsOriginal) {
   Response batch{200, {}, "[]", {}};
   const Time noon = Time(std::chrono::days(20'000)) + std::chrono::hours(12);
-  batch.notes.parts = {
+  batch.telemetry.parts = {
       {.original = noon, .event_type = "a", .event_id = "1", .checked = 1, .duplicates = 1},
       {.event_type = "a", .event_id = "2", .checked = 1, .marked = 1},
       {.outcome = Outcome::busy, .event_type = "b", .event_id = "3", .checked = 1},
@@ -149,7 +153,7 @@ TEST_F(ObserverTest, EachDuplicateOfABatchIsNotedWithTheTimeOfItsOriginal) {
 
 TEST_F(ObserverTest, AStoreThatWasPassedByIsAnError) {
   Response passed{200, {}, "", {.outcome = Outcome::unguarded, .event_type = "a", .checked = 1}};
-  passed.notes.passed_over = Outcome::unavailable;
+  passed.telemetry.ignored_error = Outcome::unavailable;
   pass(request("POST", "/v1/events"), passed);
   EXPECT_TRUE(wrote("error failed method=POST path=/v1/events status=200 code=unavailable"));
 }

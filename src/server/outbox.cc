@@ -49,14 +49,14 @@ void Outbox::settle(Id id, const api::Response& response) {
   unsent_ += owed->bytes.size();
 }
 
-// The head of an answer whose body comes in pieces: each is sent as soon as it is there and the one
-// before it was taken.
-void Outbox::begin(Id id, const api::Response& head, const Done::Rest& rest) {
+// Sends the head of a streamed answer. Each piece of the body is sent as soon as it is there and
+// the one before it was sent.
+void Outbox::begin(Id id, const api::Response& head, const ReplyCallback::Body& body) {
   Owed* owed = unready(id);
-  if (owed == nullptr) return rest->leave();
-  owed->rest = rest;
+  if (owed == nullptr) return body->cancel();
+  owed->body = body;
   owed->chunked = comes_in_chunks(head, owed->framing);
-  // Where nothing else tells its end, the connection does.
+  // Without a length or chunks, only closing the connection marks the end of the body.
   if (!owed->chunked && !head.headers.find("Content-Length")) owed->framing.keep_alive = false;
   owed->bytes = encode_head(head, owed->framing, clock_.now());
   owed->ready = true;
@@ -64,20 +64,20 @@ void Outbox::begin(Id id, const api::Response& head, const Done::Rest& rest) {
   unsent_ += owed->bytes.size();
 }
 
-void Outbox::answer_by(Id id, Instant due, std::shared_ptr<Unanswered> unanswered) {
+void Outbox::answer_by(Id id, Instant due, std::shared_ptr<PendingReply> pending) {
   Owed* owed = unready(id);
   if (owed == nullptr) return;
   owed->due = due;
-  owed->unanswered = std::move(unanswered);
+  owed->pending = std::move(pending);
 }
 
-bool Outbox::give_up(Instant now) {
+bool Outbox::time_out(Instant now) {
   bool any = false;
   for (Owed& owed : owed_) {
     if (owed.ready || now < owed.due) continue;
     owed.due = Instant::max();
-    const std::optional<api::Response> response = owed.unanswered->give_up();
-    if (!response) continue;  // The answer is on its way here.
+    const std::optional<api::Response> response = owed.pending->time_out();
+    if (!response) continue;  // The real answer is on its way.
     settle(owed.id, *response);
     any = true;
   }
@@ -89,33 +89,33 @@ Outbox::Ready Outbox::take() {
   while (!owed_.empty() && owed_.front().ready) {
     Owed& first = owed_.front();
     ready.bytes += std::exchange(first.bytes, {});
-    if (first.rest && !take_pieces(first, ready.bytes)) break;
+    if (first.body && !take_body(first, ready.bytes)) break;
     ready.is_last |= !first.framing.keep_alive;
     owed_.pop_front();
   }
   return ready;
 }
 
-// What is there of the first answer's body. False if more of it is to come.
-bool Outbox::take_pieces(Owed& owed, std::string& out) {
-  const Pieces::Taken taken = owed.rest->take();
+// Appends what has arrived of a streamed body. False if more of it is to come.
+bool Outbox::take_body(Owed& owed, std::string& out) {
+  const BodyStream::Taken taken = owed.body->take();
   const std::size_t before = out.size();
   if (owed.chunked) {
     append_chunk(out, taken.bytes);
   } else {
     out += taken.bytes;
   }
-  const bool whole = taken.state == Pieces::State::whole;
-  if (whole && owed.chunked) out += kLastChunk;
-  // Its peer is to see that it did not get all.
-  if (taken.state == Pieces::State::broken) owed.framing.keep_alive = false;
+  const bool complete = taken.state == BodyStream::State::complete;
+  if (complete && owed.chunked) out += kLastChunk;
+  // Close, so the peer sees a truncated body.
+  if (taken.state == BodyStream::State::aborted) owed.framing.keep_alive = false;
   unsent_ += out.size() - before;
-  return taken.state != Pieces::State::open;
+  return taken.state != BodyStream::State::open;
 }
 
-void Outbox::leave() {
+void Outbox::cancel() {
   for (const Owed& owed : owed_) {
-    if (owed.rest) owed.rest->leave();
+    if (owed.body) owed.body->cancel();
   }
 }
 

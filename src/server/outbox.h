@@ -1,4 +1,4 @@
-// The answers that a connection owes, in the order of its requests, and what of them may be sent.
+// The answers that a connection owes, in the order of its requests, and which of them may be sent.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class Outbox {
   using Id = std::uint64_t;
   using Instant = std::chrono::steady_clock::time_point;
 
-  // What a request weighs until it is answered.
+  // Memory that a request takes until it is answered.
   struct Weight {
     std::size_t held = 0;      // About how many bytes it takes.
     std::size_t reserved = 0;  // Of `bodies`, which all connections share.
@@ -33,18 +33,18 @@ class Outbox {
   Outbox& operator=(const Outbox&) = delete;
 
   Id owe(const Framing& framing, Weight weight);
-  void say(std::string_view bytes, bool goes_on = true);  // What is no answer.
+  void say(std::string_view bytes, bool goes_on = true);  // Bytes that are no answer.
   void drop(Id id);
 
-  // Nothing happens to what is answered or dropped already.
+  // No effect on an answer that is settled or dropped already.
   void settle(Id id, const api::Response& response);
-  void begin(Id id, const api::Response& head, const Done::Rest& rest);
-  void answer_by(Id id, Instant due, std::shared_ptr<Unanswered> unanswered);
+  void begin(Id id, const api::Response& head, const ReplyCallback::Body& body);
+  void answer_by(Id id, Instant due, std::shared_ptr<PendingReply> pending);
 
-  // Answers what should have been by now. Whether there was any.
-  bool give_up(Instant now);
+  // Gives the timeout answer to each that is overdue. True if there was any.
+  bool time_out(Instant now);
 
-  // All that may be sent now, up to the first answer that is not ready.
+  // Everything that may be sent now, up to the first answer that is not ready.
   struct Ready {
     std::string bytes;
     bool is_last = false;  // The connection ends with it.
@@ -52,7 +52,7 @@ class Outbox {
   Ready take();
   void sent(std::size_t bytes) { unsent_ -= std::min(unsent_, bytes); }
 
-  void leave();  // Nobody takes any more.
+  void cancel();  // The peer is gone: nothing more is sent.
 
   bool empty() const { return owed_.empty(); }
   std::size_t size() const { return owed_.size(); }
@@ -65,15 +65,15 @@ class Outbox {
     bool ready = false;
     std::string bytes;
     Weight weight;
-    Done::Rest rest = nullptr;  // Of its body, if it is sent as it comes,
-    bool chunked = false;       // and how.
+    ReplyCallback::Body body = nullptr;  // If the body is streamed.
+    bool chunked = false;                // How it is streamed.
     Instant due = Instant::max();
-    std::shared_ptr<Unanswered> unanswered = nullptr;
+    std::shared_ptr<PendingReply> pending = nullptr;
   };
 
   Owed* unready(Id id);
   void lighten(Owed& owed);
-  bool take_pieces(Owed& owed, std::string& out);
+  bool take_body(Owed& owed, std::string& out);
 
   Clock& clock_;
   std::atomic<std::size_t>& bodies_;

@@ -5,94 +5,97 @@
 #include <utility>
 
 #include "api/call.h"
-#include "api/problem.h"
+#include "wire/problem.h"
 
 namespace once::server {
 namespace {
 
-// As if one event came after the other: claimed, forwarded when those who wait already were, and
-// recorded.
-Duration patience_for(const api::EventRequest& request, Duration work) {
-  constexpr int kBefore = 4;
-  Duration patience = work;
-  for (const api::EventPart& part : request.parts) {
-    const auto* event = std::get_if<api::SharedWork>(&part);
-    if (event == nullptr) continue;
-    patience += work;
-    if ((*event)->forwards()) patience += work + (1 + kBefore) * (*event)->route.timeout;
-  }
-  return patience;
+bool reads(const RequestContext& context) {
+  return context.method == "GET" || context.method == "HEAD";
 }
 
-bool reads(const Asked& asked) { return asked.method == "GET" || asked.method == "HEAD"; }
+api::ForwardContext forward_context(const RequestContext& context, const api::Request& request) {
+  api::ForwardContext forward{.request_id = context.request_id};
+  if (!context.trace) return forward;
+  Trace next = *context.trace;
+  if (!context.span_id.empty()) next.parent_id = context.span_id;
+  forward.traceparent = format_traceparent(next);
+  forward.tracestate = request.headers.find("tracestate").value_or("");
+  return forward;
+}
 
 }  // namespace
 
-// Whoever is first answers: the store, or the clock.
-class Responder::Underway final : public Unanswered {
+// Sends one answer: the store's or the timeout, whichever is first.
+class Responder::Underway final : public PendingReply {
  public:
-  Underway(Observer& observer, Asked asked) : observer_(observer), asked_(std::move(asked)) {}
+  Underway(Observer& observer, RequestContext context)
+      : observer_(observer), context_(std::move(context)) {}
 
-  const Asked& asked() const { return asked_; }
+  const RequestContext& context() const { return context_; }
 
-  // Whether this is the answer.
+  // False if an answer was sent already.
   bool answer(api::Response& response) {
     if (answered_.exchange(true)) return false;
-    observer_.answered(asked_, response);
+    observer_.answered(context_, response);
     return true;
   }
 
-  // Whoever asked has hung up, and so it was not done: nobody's failure.
-  bool leave(api::Response& response) {
+  // The caller hung up, so nothing was done: no failure.
+  bool cancel(api::Response& response) {
     if (answered_.exchange(true)) return false;
-    observer_.left(asked_, response);
+    observer_.cancelled(context_, response);
     return true;
   }
 
-  std::optional<api::Response> give_up() override {
+  std::optional<api::Response> time_out() override {
     constexpr std::string_view kLate = "the store has not answered in time";
     api::Response response =
-        api::problem(reads(asked_) ? api::Code::unavailable : api::Code::unknown, kLate);
+        api::problem(reads(context_) ? api::Code::unavailable : api::Code::unknown, kLate);
     if (!answer(response)) return std::nullopt;
     return response;
   }
 
  private:
   Observer& observer_;
-  const Asked asked_;
+  const RequestContext context_;
   std::atomic<bool> answered_ = false;
 };
 
-Reply Responder::respond(api::Request request, Home& home, Done later) {
-  const bool appends = request.method == "POST" && (request.target.starts_with("/v1/logs/") ||
-                                                    request.target.starts_with("/v1/commit"));
-  const auto underway = std::make_shared<Underway>(observer_, observer_.asked(request));
+Reply Responder::respond(api::Request request, Executor& executor, ReplyCallback later) {
+  const api::RouteMatch match = api::match_route(request.method, request.target);
+  const auto underway =
+      std::make_shared<Underway>(observer_, observer_.begin(request, api::subject_of(match)));
   const auto at_once = [&](api::Response response) {
     underway->answer(response);
     return response;
   };
-  auto events = api::event_request_of(service_, request);
-  if (!events) return at_once(std::move(events.error()));
-  if (*events) {
-    const Duration patience = patience_for(**events, work_);
-    receive(std::move(**events), request, underway, std::move(later));
-    return Awaited{patience, underway};
+  auto resolved = api::resolve(service_, request, match);
+  if (!resolved) return at_once(std::move(resolved.error()));
+  const api::Route& route = *resolved->route;
+  if (route.follow == api::Follow::possible) {
+    auto following = api::following_of(resolved->call);
+    if (!following) return at_once(std::move(following.error()));
+    if (*following) return Followed{std::move(**following), std::move(request)};
   }
-  api::Answer answer = service_.respond(request);
+  api::Answer answer = api::handle(*resolved);
   if (auto* ready = std::get_if<api::Response>(&answer)) return at_once(std::move(*ready));
+  if (auto* deferred = std::get_if<api::Deferred>(&answer)) {
+    return start(std::move(*deferred), request, route, underway, std::move(later));
+  }
   const Duration patience = answer.waits + work_;
   const Result<void> started = driver_.start<api::Response>(
       std::get<Plan<api::Response>>(std::move(answer)),
-      [this, appends, underway, &home,
+      [this, &route, underway, &executor,
        later = std::move(later)](Result<api::Response> outcome) mutable {
-        if (appends && outcome && outcome->status < 300) hub_.hint_all();
+        if (outcome) wake_followers(route, *outcome);
         api::Response response =
             outcome ? std::move(*outcome) : api::Service::failed(outcome.error());
-        const bool left = !outcome && home.is_deserted();
-        const bool first = left ? underway->leave(response) : underway->answer(response);
+        const bool cancelled = !outcome && executor.is_cancelled();
+        const bool first = cancelled ? underway->cancel(response) : underway->answer(response);
         if (first) later(std::move(response));
       },
-      patience, &home);
+      patience, &executor);
   if (started) return Awaited{patience, underway};
   return at_once(api::problem(api::Code::overloaded, started.error().message));
 }
@@ -103,28 +106,25 @@ std::optional<api::Response> Responder::refusal(const api::Request& request) {
   return std::move(resolved.error());
 }
 
-void Responder::receive(api::EventRequest events, const api::Request& request,
-                        const std::shared_ptr<Underway>& underway, Done later) {
-  const Asked& asked = underway->asked();
-  events::Hop hop{.request_id = asked.request_id};
-  if (asked.trace) {
-    Trace next = *asked.trace;
-    if (!asked.span_id.empty()) next.parent_id = asked.span_id;
-    hop.traceparent = format_traceparent(next);
-    hop.tracestate = request.headers.find("tracestate").value_or("");
-  }
-  door_.receive(std::move(events), std::move(hop),
-                [this, underway, later = std::move(later)](api::Response response) mutable {
-                  if (response.status < 300) hub_.hint_all();
-                  if (underway->answer(response)) later(std::move(response));
-                });
+Reply Responder::start(api::Deferred deferred, const api::Request& request, const api::Route& route,
+                       const std::shared_ptr<Underway>& underway, ReplyCallback later) {
+  const Duration patience = deferred.patience;
+  deferred.start(
+      forward_context(underway->context(), request),
+      [this, &route, underway, later = std::move(later)](api::Response response) mutable {
+        wake_followers(route, response);
+        if (underway->answer(response)) later(std::move(response));
+      });
+  return Awaited{patience, underway};
 }
 
-std::expected<std::optional<api::Following>, api::Response> Responder::following(
-    const api::Request& request) {
-  auto following = api::following_of(service_, request);
-  if (!following) observer_.answered(observer_.asked(request), following.error());
-  return following;
+void Responder::wake_followers(const api::Route& route, const api::Response& response) {
+  if (route.follow == api::Follow::wakes && response.status < 300) hub_.hint_all();
+}
+
+api::BodyLimit Responder::body_limit(std::string_view method, std::string_view target) const {
+  const api::RouteMatch match = api::match_route(method, target);
+  return match.any_row != nullptr ? match.any_row->body : api::BodyLimit::normal;
 }
 
 }  // namespace once::server

@@ -1,8 +1,7 @@
-// The API's answers: knows the API and a driver.
+// Answers requests by the API, whose plans it runs on a driver.
 #pragma once
 
 #include "api/service.h"
-#include "events/door.h"
 #include "once/batching_driver.h"
 #include "server/handler.h"
 #include "server/observer.h"
@@ -12,34 +11,28 @@ namespace once::server {
 // Safe to share between threads. All must outlive it.
 class Responder final : public Handler {
  public:
-  // A request may take as long as `work`, and what it waits for others.
+  // A request may take as long as `work`, besides the time it waits for others.
   Responder(api::Service& service, BatchingDriver& driver, FollowHub& hub, Observer& observer,
-            events::Door& door, Duration work)
-      : service_(service),
-        driver_(driver),
-        hub_(hub),
-        observer_(observer),
-        door_(door),
-        work_(work) {}
+            Duration work)
+      : service_(service), driver_(driver), hub_(hub), observer_(observer), work_(work) {}
 
-  Reply respond(api::Request request, Home& home, Done later) override;
+  Reply respond(api::Request request, Executor& executor, ReplyCallback later) override;
   std::optional<api::Response> refusal(const api::Request& request) override;
-  std::expected<std::optional<api::Following>, api::Response> following(
-      const api::Request& request) override;
+  api::BodyLimit body_limit(std::string_view method, std::string_view target) const override;
   FollowHub* hub() override { return &hub_; }
   void refused(api::Response& response) override { observer_.refused(response); }
 
  private:
   class Underway;
 
-  void receive(api::EventRequest events, const api::Request& request,
-               const std::shared_ptr<Underway>& underway, Done later);
+  Reply start(api::Deferred deferred, const api::Request& request, const api::Route& route,
+              const std::shared_ptr<Underway>& underway, ReplyCallback later);
+  void wake_followers(const api::Route& route, const api::Response& response);
 
   api::Service& service_;
   BatchingDriver& driver_;
   FollowHub& hub_;
   Observer& observer_;
-  events::Door& door_;
   const Duration work_;
 };
 

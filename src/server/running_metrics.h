@@ -1,5 +1,4 @@
-// Numbers that others keep: the store's, the server's and the process's, read when they are asked
-// for.
+// Metrics kept by the store, the server and the process, read at each scrape.
 #pragma once
 
 #include <string>
@@ -12,7 +11,7 @@ namespace once::server {
 
 class RunningMetrics {
  public:
-  // All must outlive it. Null: the store is elsewhere.
+  // All must outlive it. `store` is null if another process has it.
   RunningMetrics(metrics::Registry& registry, const MeteredStore* store, const Server& server,
                  std::string version);
 
@@ -27,7 +26,7 @@ class RunningMetrics {
   const metrics::Registry::Collecting collecting_;  // Last: it uses all of the above.
 };
 
-// The engine's name out of what a store says of itself: "rocksdb /dir, synced" is "rocksdb".
+// The engine's name in a description: "rocksdb" in "rocksdb /dir, synced".
 std::string engine_of(std::string_view description);
 
 void write_store(metrics::Exposition& out, const StoreMetrics& counted, std::string_view engine);

@@ -3,16 +3,18 @@
 #include <utility>
 
 #include "api/checkpoints.h"
-#include "api/text.h"
+#include "directory/address_file.h"
+#include "events/event_service.h"
+#include "once/blocking_driver.h"
 #include "once/metered_store.h"
 #include "once/open.h"
-#include "server/address_file.h"
 #include "server/lifetime.h"
 #include "server/responder.h"
 #include "server/running_metrics.h"
 #include "server/server.h"
 #include "server/store_sweep.h"
 #include "server/warnings.h"
+#include "wire/text.h"
 
 namespace once::server {
 namespace {
@@ -21,8 +23,8 @@ constexpr Duration kTokensEvery = std::chrono::seconds(2);
 constexpr Duration kDrain = std::chrono::seconds(4);
 constexpr auto kExit = std::chrono::milliseconds(4'700);  // From the signal.
 
-Circumstances circumstances_of(const ServeOptions& options, const tokens::Table& tokens) {
-  return look_around(
+StartupFacts startup_facts(const ServeOptions& options, const tokens::Table& tokens) {
+  return collect_facts(
       {.store = options.store,
        .listen = options.listen,
        .has_tokens = !tokens.empty(),
@@ -36,22 +38,22 @@ Result<void> check_listen(const ServeOptions& options, const tokens::Table& toke
                                          " without tokens; see 'once help serve'");
 }
 
-// Another process on the same store may have made or revoked some. What cannot be read now is read
-// the next time.
+// Another process on the same store may have made or revoked tokens. After an error the next round
+// tries again.
 void refresh_tokens(BatchingDriver& driver, tokens::Table& table) {
   Result<std::vector<tokens::Token>> known = driver.run(tokens::list());
   if (known) table.replace(std::move(*known));
 }
 
-// The server asks the driver, the door and the hub, these two go through the driver, and the driver
-// answers to all: asking ends first, then the driver, then those it answers to.
+// The server uses the driver, the events and the hub; these two use the driver, which answers to
+// all of them. So the users stop first, then the driver ends, then its users are destroyed.
 struct Stopping {
   std::optional<Server>& server;
-  events::Door& door;
+  events::EventService& events;
   FollowHub& hub;
   ~Stopping() {
     if (server) server->stop();
-    door.stop();
+    events.stop();
     hub.stop();
   }
 };
@@ -59,7 +61,7 @@ struct Stopping {
 }  // namespace
 
 Result<void> serve(ServeOptions options, const std::function<void(const std::string&)>& ready) {
-  ExitBy exit_by;  // Until all else is gone.
+  ShutdownDeadline shutdown_deadline;  // First: destroyed last.
   const sigset_t signals = hold_signals();
   allow_many_descriptors();
   Result<std::unique_ptr<Store>> store =
@@ -70,11 +72,11 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   options.settings.max_document_bytes =
       std::max(options.settings.max_document_bytes, (*store)->limits().value_bytes);
   std::optional<api::Checkpoints> checkpoints;
-  if (const auto directory = directory_of(options.store)) {
-    checkpoints.emplace(*directory, [&](const auto& to) { return checkpoint(**store, to); });
+  if (const auto path = directory_of(options.store)) {
+    checkpoints.emplace(*path, [&](const auto& to) { return checkpoint(**store, to); });
     options.service.checkpoints = &*checkpoints;
   }
-  // Beyond loopback the last token's end opens nothing.
+  // Beyond loopback, revoking the last token must not let everyone in.
   options.service.needs_tokens = !is_loopback(options.listen) && !options.open_to_all;
   api::Service service(options.service);
   Result<std::vector<tokens::Token>> known = BlockingDriver(**store).run(tokens::list());
@@ -85,35 +87,38 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   Observer observer(service.metrics(), journal, options.service.instance);
   const std::unique_ptr<MeteredStore> metered = meter(**store);
   const StoreSweep sweeping(*metered, service.metrics(), system_clock());
-  std::optional<Server> server;  // These outlive the driver, whose last answers come here.
+  std::optional<Server> server;  // These outlive the driver, whose last answers arrive here.
   std::optional<Responder> responder;
   std::optional<FollowHub> hub;
-  std::optional<events::Door> door;
-  BatchingDriver driver(*metered, {.gathers = false});
+  std::optional<events::EventService> events;
+  BatchingDriver driver(*metered, {.batch_window = false});
   hub.emplace(driver, system_clock());
-  door.emplace(driver, service.options().events.routes, options.events);
-  const Stopping stop{server, *door, *hub};
+  options.events.work = options.settings.work;
+  events.emplace(driver, options.events);
+  service.set_event_receiver(*events);
+  const Stopping stop{server, *events, *hub};
   const Periodic refreshing(system_clock(), kTokensEvery, [&] {
     refresh_tokens(driver, service.tokens());
     return false;
   });
-  responder.emplace(service, driver, *hub, observer, *door, options.settings.work);
+  responder.emplace(service, driver, *hub, observer, options.settings.work);
   server.emplace(options.settings, *responder);
   const RunningMetrics running(service.metrics().registry(), metered.get(), *server,
                                options.version);
   const Result<std::string> url = server->listen(options.listen);
   if (!url) return std::unexpected(url.error());
-  std::optional<AddressFile> file;
-  if (const auto directory = directory_of(options.store)) {
-    Result<AddressFile> written = AddressFile::write(*directory, {*url, options.service.instance});
+  std::optional<directory::AddressFile> file;
+  if (const auto path = directory_of(options.store)) {
+    Result<directory::AddressFile> written =
+        directory::AddressFile::write(*path, {*url, options.service.instance});
     if (!written) return std::unexpected(std::move(written.error()));
     file.emplace(std::move(*written));
   }
   ready("once: serving " + *url + " on " + (*store)->describe());
-  warn(journal, circumstances_of(options, service.tokens()));
+  warn(journal, startup_facts(options, service.tokens()));
   journal.line(Level::info, "start").text("url", *url).text("store", (*store)->describe());
   const int signal = wait_for(signals);
-  exit_by.arm(kExit);
+  shutdown_deadline.arm(kExit);
   journal.line(Level::info, "stop").integer("signal", signal);
   server->drain(kDrain);
   const auto left = static_cast<std::int64_t>(server->connections());

@@ -6,9 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include "api/problem.h"
 #include "server/io_thread.h"
 #include "server/session.h"
+#include "wire/problem.h"
 
 namespace once::server {
 namespace {
@@ -17,7 +17,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr std::size_t kTurnedAway = 64;  // So many more are told that there are too many.
+constexpr std::size_t kTurnedAway = 64;  // This many above the limit still get an answer.
 
 std::size_t thread_count(const Settings& settings) {
   return settings.threads > 0 ? settings.threads
@@ -79,13 +79,13 @@ class Server::Impl {
                      "cannot listen on " + address + ": " + error.message());
     }
     std::string url = url_of(acceptor_->local_endpoint());
-    threads_[0]->later([this] { accept(); });
+    threads_[0]->post([this] { accept(); });
     return url;
   }
 
   void drain(Duration patience) {
     stop_accepting();
-    for (auto& thread : threads_) thread->later([&thread] { thread->finish_all(); });
+    for (auto& thread : threads_) thread->post([&thread] { thread->finish_all(); });
     const auto until = std::chrono::steady_clock::now() + patience;
     while (connections() > 0 && std::chrono::steady_clock::now() < until) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -113,7 +113,7 @@ class Server::Impl {
                             });
   }
 
-  // Out of descriptors, mostly: taking a breath is all there is to do.
+  // Usually there are no free descriptors: try again a little later.
   void retry_accept() {
     auto timer =
         std::make_shared<asio::steady_timer>(threads_[0]->context(), std::chrono::milliseconds(50));
@@ -124,10 +124,10 @@ class Server::Impl {
 
   void admit(IoThread& thread, tcp::socket socket) {
     const std::size_t open = connections();
-    if (open >= settings_.max_connections + kTurnedAway) return;  // Without a word.
+    if (open >= settings_.max_connections + kTurnedAway) return;  // Closed without an answer.
     const bool admitted = open < settings_.max_connections;
     auto session = Session::make(thread, std::move(socket), shared_);
-    thread.later([&thread, session, admitted] {
+    thread.post([&thread, session, admitted] {
       thread.add(session);
       admitted ? session->start() : session->turn_away();
     });
@@ -136,7 +136,7 @@ class Server::Impl {
   void stop_accepting() {
     if (!accepting_.exchange(false)) return;
     std::atomic<bool> closed = false;
-    threads_[0]->later([this, &closed] {
+    threads_[0]->post([this, &closed] {
       error_code ignored;
       acceptor_->close(ignored);
       closed = true;

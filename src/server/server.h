@@ -1,4 +1,4 @@
-// The HTTP server: listens, and hands each connection to one of its threads.
+// The HTTP server: listens, and gives each connection to one of its threads.
 #pragma once
 
 #include <memory>
@@ -15,15 +15,15 @@ class Server {
   Server(Settings settings, Handler& handler, Clock& clock = system_clock());
   ~Server();  // Ends every connection at once.
 
-  // Serves from now on. `address` is host:port; port 0 chooses one. Answers the URL.
+  // Starts serving at host:port, and returns the URL. Port 0 chooses a free one.
   Result<std::string> listen(const std::string& address);
 
-  // Takes no further connection or request, and waits until all that is owed is answered, but no
-  // longer than `patience`.
+  // Accepts no further connection or request, and waits until everything is answered, but no longer
+  // than `patience`.
   void drain(Duration patience);
 
-  // Ends every connection at once. Answers that are still under way go nowhere: whoever gives them
-  // must end before the server is destroyed.
+  // Ends every connection at once. Later answers are dropped; all handlers must be done before the
+  // server is destroyed.
   void stop();
 
   std::size_t connections() const;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <future>
 
+#include "events/event_service.h"
 #include "once/memory_store.h"
 #include "primitives/keys.h"
 #include "server/responder.h"
@@ -33,7 +34,7 @@ class ServerTest : public ::testing::Test {
  protected:
   ~ServerTest() override {
     server_->stop();
-    door_->stop();
+    events_->stop();
     hub_->stop();
     store_.open();
     driver_.reset();
@@ -42,9 +43,10 @@ class ServerTest : public ::testing::Test {
   void serve(const Settings& settings = {}, BatchingOptions driving = {}) {
     driver_ = std::make_unique<BatchingDriver>(store_, driving);
     hub_ = std::make_unique<FollowHub>(*driver_, system_clock());
-    door_ = std::make_unique<events::Door>(*driver_, service_.options().events.routes);
-    responder_ =
-        std::make_unique<Responder>(service_, *driver_, *hub_, observer_, *door_, settings.work);
+    events_ = std::make_unique<events::EventService>(*driver_,
+                                                     events::EventOptions{.work = settings.work});
+    service_.set_event_receiver(*events_);
+    responder_ = std::make_unique<Responder>(service_, *driver_, *hub_, observer_, settings.work);
     server_ = std::make_unique<Server>(settings, *responder_);
     const Result<std::string> url = server_->listen("127.0.0.1:0");
     ASSERT_TRUE(url.has_value()) << url.error().message;
@@ -63,7 +65,7 @@ class ServerTest : public ::testing::Test {
                     }}};
   Observer observer_{service_.metrics(), journal_};
   std::unique_ptr<FollowHub> hub_;
-  std::unique_ptr<events::Door> door_;
+  std::unique_ptr<events::EventService> events_;
   std::unique_ptr<BatchingDriver> driver_;
   std::unique_ptr<Responder> responder_;
   std::unique_ptr<Server> server_;

@@ -8,10 +8,10 @@
 #include <optional>
 #include <utility>
 
-#include "api/problem.h"
 #include "server/incoming.h"
 #include "server/io_thread.h"
 #include "server/outbox.h"
+#include "wire/problem.h"
 
 namespace once::server {
 namespace {
@@ -23,16 +23,16 @@ using boost::system::error_code;
 using Instant = std::chrono::steady_clock::time_point;
 
 constexpr std::size_t kReadBytes = 16U << 10;
-constexpr std::size_t kLargeBody = 64U << 10;  // Is taken only from those who may send it.
+constexpr std::size_t kLargeBody = 64U << 10;  // Buffered only after the token was checked.
 constexpr auto kLinger = std::chrono::seconds(2);
 constexpr std::size_t kLingerBytes = 64U << 20;
-constexpr auto kGrace = std::chrono::milliseconds(250);  // For who is better placed to answer.
+constexpr auto kGrace = std::chrono::milliseconds(250);  // Lets the driver's deadline fire first.
 constexpr auto kHeartbeat = std::chrono::seconds(15);
 constexpr std::string_view kHeartbeatText = ":\n\n";
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 class Connection final : public Session,
-                         public Home,
+                         public Executor,
                          public std::enable_shared_from_this<Connection> {
  public:
   Connection(IoThread& thread, tcp::socket socket, Shared shared)
@@ -63,25 +63,25 @@ class Connection final : public Session,
   }
 
   void abort() override {
-    deserted_ = true;
-    owed_.leave();
-    if (follower_) shared_.handler.hub()->leave(*std::exchange(follower_, std::nullopt));
+    hung_up_ = true;
+    owed_.cancel();
+    if (follower_) shared_.handler.hub()->unfollow(*std::exchange(follower_, std::nullopt));
     error_code ignored;
     socket_.shutdown(tcp::socket::shutdown_both, ignored);
     socket_.close(ignored);
     thread_.remove(this);
   }
 
-  // Home: plans go on at its thread, as long as it is open.
-  void later(std::move_only_function<void()> task) override { thread_.later(std::move(task)); }
-  bool is_deserted() const override { return deserted_; }
+  // Executor: plans continue on this thread while the connection is open.
+  void post(std::move_only_function<void()> task) override { thread_.post(std::move(task)); }
+  bool is_cancelled() const override { return hung_up_; }
 
   void end_if_late(Instant now) override {
-    if (follower_ && shared_.handler.refusal(follows_)) return abort();  // Not any more.
+    if (follower_ && shared_.handler.refusal(follows_)) return abort();  // Token was revoked.
     if (follower_ && !writing_ && now - written_since_ >= kHeartbeat) return send(kHeartbeatText);
-    if (owed_.give_up(now)) flush();
+    if (owed_.time_out(now)) flush();
     if (now < deadline()) return;
-    if (writing_) forget_unsent();
+    if (writing_) discard_unsent();
     if (writing_ || !in_request() || refused_) return abort();
     refuse(api::Problem(api::Code::invalid, "the request took too long to arrive")
                .status(408)
@@ -91,13 +91,13 @@ class Connection final : public Session,
  private:
   using Parser = http::request_parser<http::string_body>;
 
-  // The system would go on offering it to a peer that takes nothing.
-  void forget_unsent() {
+  // Otherwise the kernel would keep the unsent bytes for a peer that reads nothing.
+  void discard_unsent() {
     error_code ignored;
     socket_.set_option(asio::socket_base::linger(true, 0), ignored);
   }
 
-  // What is being worked on has bounds of its own.
+  // No deadline while a request is worked on: that has limits of its own.
   Instant deadline() const {
     if (writing_) return written_since_ + shared_.settings.send;
     if (lingering_) return written_since_ + kLinger;
@@ -111,13 +111,13 @@ class Connection final : public Session,
   void next_request() {
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(shared_.settings.max_header_bytes));
-    parser_->body_limit(largest_body(shared_.settings));
+    parser_->body_limit(largest_body_limit(shared_.settings));
     parser_->eager(false);
     continued_ = false;
     judged_ = false;
   }
 
-  // So much is owed or unsent that no further request is taken. One is, whatever its size.
+  // So much is owed or unsent that no further request is read. One request always fits.
   bool is_full() const {
     return owed_.size() >= shared_.settings.max_pipelined ||
            owed_.bytes() >= shared_.settings.max_output_bytes;
@@ -143,12 +143,14 @@ class Connection final : public Session,
     if (!socket_.is_open()) return;
     if (lingering_) return on_lingering_read(error, count);
     if (error) {
-      ended_ = true;     // The peer sends no more; it may still read what it is owed,
-      deserted_ = true;  // but mostly it is gone: a claim that it waits for would be nobody's.
+      ended_ = true;
+      // The peer may have closed only its sending half, but usually it is gone: a claim granted to
+      // it now would block others until its lease ends.
+      hung_up_ = true;
       if (owed_.empty() && !writing_) abort();
       return;
     }
-    if (follower_) return read();  // A follower has nothing more to say.
+    if (follower_) return read();  // Bytes from a follower are ignored.
     if (!in_request()) request_since_ = std::chrono::steady_clock::now();
     in_.commit(count);
     take_requests();
@@ -156,7 +158,7 @@ class Connection final : public Session,
     read();
   }
 
-  // Every whole request that is there.
+  // Takes every complete request in the buffer.
   void take_requests() {
     while (in_.size() > 0 && !refused_ && !is_full()) {
       error_code error;
@@ -169,27 +171,34 @@ class Connection final : public Session,
     if (parser_ && parser_->is_header_done() && !parser_->is_done()) invite_body();
   }
 
-  bool body_fits() {
-    const auto& request = parser_->get();
+  // Of the body that is coming in, as far as it is known.
+  std::uint64_t body_bytes() const {
     const std::uint64_t announced = parser_->content_length().value_or(0);
-    const std::size_t limit = body_limit(request.base(), shared_.settings);
-    if (std::max<std::uint64_t>(announced, request.body().size()) <= limit) return true;
+    return std::max<std::uint64_t>(announced, parser_->get().body().size());
+  }
+
+  std::size_t limit_of_body() const {
+    const IncomingHead& head = parser_->get().base();
+    const api::BodyLimit limit = shared_.handler.body_limit(head.method_string(), head.target());
+    return body_limit(limit, shared_.settings);
+  }
+
+  // Most bodies are small enough for every operation, so that the operation need not be looked up.
+  bool body_fits() {
+    if (body_bytes() <= smallest_body_limit(shared_.settings)) return true;
+    const std::size_t limit = limit_of_body();
+    if (body_bytes() <= limit) return true;
     refuse(too_large(limit));
     return false;
   }
 
-  // Whoever may not, does not make us keep a large body; and all together keep no more than is set.
+  // Checks the token before buffering a large body; buffered bodies are bounded.
   bool may_be_sent() {
-    const auto& request = parser_->get();
-    const std::uint64_t announced = parser_->content_length().value_or(0);
-    if (judged_ || std::max<std::uint64_t>(announced, request.body().size()) <= kLargeBody) {
-      return true;
-    }
+    if (judged_ || body_bytes() <= kLargeBody) return true;
     judged_ = true;
-    std::optional<api::Response> refusal = shared_.handler.refusal(to_api(request.base()));
-    const std::size_t most =
-        parser_->content_length() ? announced : body_limit(request.base(), shared_.settings);
-    if (!refusal && !reserve(most)) {
+    std::optional<api::Response> refusal = shared_.handler.refusal(to_api(parser_->get().base()));
+    const auto announced = parser_->content_length();
+    if (!refusal && !reserve(announced ? *announced : limit_of_body())) {
       refusal = api::problem(api::Code::overloaded, "too many large bodies are under way");
     }
     if (refusal) refuse(std::move(*refusal));
@@ -218,7 +227,7 @@ class Connection final : public Session,
     next_request();
     if (in_.size() > 0) request_since_ = std::chrono::steady_clock::now();
     const bool keep_alive = message.keep_alive() && !finishing_;
-    if (!keep_alive) refused_ = true;  // Nothing that follows is read.
+    if (!keep_alive) refused_ = true;  // Later requests are not read.
     const Framing framing{.head = message.method() == http::verb::head,
                           .keep_alive = keep_alive,
                           .http_1_0 = message.version() == 10};
@@ -230,45 +239,46 @@ class Connection final : public Session,
   }
 
   void answer(api::Request request, Outbox::Id id) {
-    auto following = shared_.handler.following(request);
-    if (!following) return owed_.settle(id, following.error());
-    if (*following) return start_following(id, **following, std::move(request));
     Reply reply = shared_.handler.respond(
         std::move(request), *this,
-        [self = shared_from_this(), id](api::Response response, const Done::Rest& rest) {
-          if (self->thread_.is_here()) return self->settle_and_flush(id, response, rest);
-          self->thread_.later([self, id, response = std::move(response), rest] {
-            self->settle_and_flush(id, response, rest);
+        [self = shared_from_this(), id](api::Response response, const ReplyCallback::Body& body) {
+          if (self->thread_.is_here()) return self->settle_and_flush(id, response, body);
+          self->thread_.post([self, id, response = std::move(response), body] {
+            self->settle_and_flush(id, response, body);
           });
         });
     if (const auto* ready = std::get_if<api::Response>(&reply)) return owed_.settle(id, *ready);
+    if (auto* followed = std::get_if<Followed>(&reply)) {
+      return start_following(id, followed->what, std::move(followed->request));
+    }
     auto& awaited = std::get<Awaited>(reply);
-    if (awaited.unanswered) {
-      const auto due = std::chrono::steady_clock::now() + awaited.at_most + kGrace;
-      owed_.answer_by(id, due, std::move(awaited.unanswered));
+    if (awaited.pending) {
+      const auto due = std::chrono::steady_clock::now() + awaited.patience + kGrace;
+      owed_.answer_by(id, due, std::move(awaited.pending));
     }
   }
 
-  void settle_and_flush(Outbox::Id id, const api::Response& response, const Done::Rest& rest) {
-    if (rest) {
-      begin(id, response, rest);
+  void settle_and_flush(Outbox::Id id, const api::Response& response,
+                        const ReplyCallback::Body& body) {
+    if (body) {
+      begin(id, response, body);
     } else {
       owed_.settle(id, response);
     }
     flush();
   }
 
-  void begin(Outbox::Id id, const api::Response& head, const Done::Rest& rest) {
-    if (!socket_.is_open()) return rest->leave();
-    owed_.begin(id, head, rest);
-    rest->watch([self = weak_from_this()] {
+  void begin(Outbox::Id id, const api::Response& head, const ReplyCallback::Body& body) {
+    if (!socket_.is_open()) return body->cancel();
+    owed_.begin(id, head, body);
+    body->watch([self = weak_from_this()] {
       const auto alive = self.lock();
-      if (alive) alive->thread_.later([alive] { alive->flush(); });
+      if (alive) alive->thread_.post([alive] { alive->flush(); });
     });
   }
 
-  // From here on the connection carries events in place of answers. Whoever is fed says when it may
-  // be fed again: a slow peer holds up nobody else.
+  // From here on the connection carries events instead of answers. It asks the hub for more only
+  // after the last events were sent, so a slow peer delays nobody else.
   void start_following(Outbox::Id id, const api::Following& what, api::Request asked) {
     follows_ = std::move(asked);
     refused_ = true;
@@ -278,7 +288,7 @@ class Connection final : public Session,
     follower_ = shared_.handler.hub()->follow(what.name_space, what.stream, what.from,
                                               [self = weak_from_this(), this](const Chunk& chunk) {
                                                 if (const auto alive = self.lock()) {
-                                                  thread_.later([alive, this, chunk] {
+                                                  thread_.post([alive, this, chunk] {
                                                     fed_ = true;
                                                     feed(*chunk);
                                                   });
@@ -286,7 +296,7 @@ class Connection final : public Session,
                                               });
   }
 
-  // Events, each of which ends with an empty line.
+  // Sends events, each of which ends with an empty line, up to the limit.
   void feed(std::string_view events) {
     std::size_t end = 0;
     while (to_follow_ > 0 && end < events.size()) {
@@ -302,7 +312,7 @@ class Connection final : public Session,
     flush();
   }
 
-  // Answers what was no request, and takes no other.
+  // Answers bytes that are no valid request, and reads no other.
   void refuse(api::Response response) {
     refused_ = true;
     lingers_ = true;
@@ -312,7 +322,7 @@ class Connection final : public Session,
     flush();
   }
 
-  // Sends what is ready, up to the first answer that is not.
+  // Sends everything up to the first answer that is not ready.
   void flush() {
     if (writing_ || !socket_.is_open()) return;
     Outbox::Ready ready = owed_.take();
@@ -330,7 +340,7 @@ class Connection final : public Session,
 
   void on_written(const error_code& error) {
     if (!socket_.is_open()) return;
-    // The peer is not to blame for what was not read while too much was owed.
+    // The time in which we did not read, because too much was owed, does not count as the peer's.
     if (is_full()) request_since_ = std::chrono::steady_clock::now();
     owed_.sent(out_.size());
     const bool done = owed_.empty() && (ended_ || (finishing_ && !in_request()));
@@ -340,13 +350,13 @@ class Connection final : public Session,
       shared_.handler.hub()->ready(*follower_);
     }
     idle_since_ = std::chrono::steady_clock::now();
-    take_requests();  // What was left in the buffer when too many were owed.
+    take_requests();  // The buffer may hold requests that had to wait.
     flush();
     read();
   }
 
-  // A peer that still sends when we close is told of a broken connection, in place of what we
-  // answered. So what it sends is taken and dropped for a while.
+  // If we closed while the peer still sends, it would see a reset connection instead of our answer.
+  // So we read and drop what it sends for a while.
   void linger() {
     lingering_ = true;
     in_.consume(in_.size());
@@ -374,7 +384,7 @@ class Connection final : public Session,
   std::optional<FollowHub::FollowerId> follower_;
   api::Request follows_;
   std::int64_t to_follow_ = std::numeric_limits<std::int64_t>::max();  // So many events.
-  bool fed_ = false;  // And has not asked for more yet.
+  bool fed_ = false;  // Got events and has not asked for more yet.
   Instant idle_since_;
   Instant request_since_;
   Instant written_since_;
@@ -384,11 +394,11 @@ class Connection final : public Session,
   bool judged_ = false;
   bool refused_ = false;    // No further request is read.
   bool ended_ = false;      // The peer sends no more.
-  bool closing_ = false;    // What is being sent is the last.
-  bool finishing_ = false;  // The server is.
-  bool lingers_ = false;    // When the last is sent, for what the peer may still be sending.
+  bool closing_ = false;    // The connection ends after the current write.
+  bool finishing_ = false;  // The server is stopping.
+  bool lingers_ = false;    // Linger after the last write.
   bool lingering_ = false;
-  std::atomic<bool> deserted_ = false;
+  std::atomic<bool> hung_up_ = false;
 };
 
 }  // namespace

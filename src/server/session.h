@@ -1,5 +1,5 @@
-// One connection. Requests are read as they come, pipelined ones too, and answered in order. Lives
-// on its IoThread; everything but make() is called there.
+// One connection. Reads requests, pipelined ones too, and answers them in order. Lives on its
+// IoThread; everything but make() is called there.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ struct Shared {
   const Settings& settings;
   Handler& handler;
   Clock& clock;
-  std::atomic<std::size_t>& bodies;  // Bytes of large ones that are held.
+  std::atomic<std::size_t>& bodies;  // Bytes of large bodies that are held.
 };
 
 class Session {
@@ -29,7 +29,7 @@ class Session {
   virtual ~Session() = default;
 
   virtual void start() = 0;
-  virtual void turn_away() = 0;  // Instead: there are too many.
+  virtual void turn_away() = 0;  // Instead of start(), if there are too many connections.
 
   // Takes no further request, and ends once every answer is sent.
   virtual void finish() = 0;

@@ -16,9 +16,9 @@ StoreSweep::StoreSweep(Store& store, api::Metrics& metrics, Clock& clock, Durati
       clock_(clock),
       every_(every),
       due_(clock.now()),
-      turns_(clock, kTurn, [this] { return go_on(); }) {}
+      sweeping_(clock, kTurn, [this] { return go_on(); }) {}
 
-// Whether there is more to do at once. What failed is tried again with the next turn.
+// True if there is more to do at once. After an error the next turn tries again.
 bool StoreSweep::go_on() {
   if (clock_.now() < due_) return false;
   const Result<Swept> swept = store_.sweep(kAtOnce);

@@ -1,8 +1,8 @@
-// Removes expired items from the store, round after round, and tells how many there were.
+// Removes expired items from the store periodically, and counts them.
 #pragma once
 
 #include "api/metrics.h"
-#include "drivers/periodic.h"
+#include "base/periodic.h"
 #include "once/store.h"
 
 namespace once::server {
@@ -21,11 +21,11 @@ class StoreSweep {
   Clock& clock_;
   const Duration every_;
 
-  // Of the thread of `turns_` only.
+  // Used only by the thread of `sweeping_`.
   Time due_;
   Swept round_;
 
-  const Periodic turns_;  // Last: it uses all of the above.
+  const Periodic sweeping_;  // Last: it uses all of the above.
 };
 
 }  // namespace once::server

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "api/text.h"
 #include "once/entropy.h"
+#include "wire/text.h"
 
 namespace once::server {
 namespace {
@@ -19,7 +19,7 @@ bool is_zero(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c == '0'; });
 }
 
-// Later versions may have more after a dash.
+// Later versions may append more after a dash.
 bool has_length_of_its_version(std::string_view text) {
   if (text.size() == kLength) return true;
   return text.size() > kLength && !text.starts_with("00") && text[kLength] == '-';

@@ -1,4 +1,4 @@
-// The trace context of the W3C: who asked, as a request's traceparent says it.
+// W3C trace context: the caller's trace and span, from a request's traceparent.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@ struct Trace {
   bool sampled = false;   // The caller records this trace.
 };
 
-// Nothing if it is none: then it is as if it were not there.
+// Empty if it is invalid: then it is ignored.
 std::optional<Trace> parse_traceparent(std::string_view text);
 
-// As a traceparent: who asks now is `parent_id`.
+// As a traceparent, with `parent_id` as the calling span.
 std::string format_traceparent(const Trace& trace);
 
 std::string new_span_id();

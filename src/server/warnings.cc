@@ -11,36 +11,36 @@
 namespace once::server {
 namespace {
 
-// Besides connections: files of the store, and the server's own.
+// File descriptors used besides connections: files of the store, and the server's own.
 constexpr std::size_t kOwnDescriptors = 1'500;
 constexpr std::uintmax_t kLittleRoom = 1U << 30;
 
 struct Rule {
   Warning warning;
-  bool (*holds)(const Circumstances& now);
+  bool (*holds)(const StartupFacts& now);
 };
 
 constexpr std::array kRules = {
     Rule{{"open_to_all", "no token is asked for: whoever reaches the port may do everything"},
-         [](const Circumstances& now) { return !is_loopback(now.listen) && !now.has_tokens; }},
+         [](const StartupFacts& now) { return !is_loopback(now.listen) && !now.has_tokens; }},
     Rule{{"plain_http", "what goes over the network is not encrypted, tokens included"},
-         [](const Circumstances& now) { return !is_loopback(now.listen); }},
+         [](const StartupFacts& now) { return !is_loopback(now.listen); }},
     Rule{{"memory", "the store is in memory: all is forgotten when this process ends"},
-         [](const Circumstances& now) { return now.store.starts_with("memory:"); }},
+         [](const StartupFacts& now) { return now.store.starts_with("memory:"); }},
     Rule{{"relaxed", "commits are synced once a second: a power cut may take the last second"},
-         [](const Circumstances& now) { return now.store.ends_with("?durability=relaxed"); }},
+         [](const StartupFacts& now) { return now.store.ends_with("?durability=relaxed"); }},
     Rule{{"proceeds_without_store",
           "while the store cannot be reached, duplicates are taken for new"},
-         [](const Circumstances& now) { return now.if_store_down_proceed; }},
+         [](const StartupFacts& now) { return now.if_store_down_proceed; }},
     Rule{{"after_unknown_retry",
           "a request whose outcome is unknown may be sent again, and take effect twice"},
-         [](const Circumstances& now) { return now.after_unknown_retry; }},
+         [](const StartupFacts& now) { return now.after_unknown_retry; }},
     Rule{{"few_descriptors", "too few files may be open for so many connections"},
-         [](const Circumstances& now) {
+         [](const StartupFacts& now) {
            return now.descriptors < now.max_connections + kOwnDescriptors;
          }},
     Rule{{"little_room", "less than 1 GiB is free on the disk of the store"},
-         [](const Circumstances& now) { return now.room && *now.room < kLittleRoom; }},
+         [](const StartupFacts& now) { return now.room && *now.room < kLittleRoom; }},
 };
 
 constexpr auto kWarnings = [] {
@@ -58,7 +58,7 @@ bool is_loopback(const std::string& listen) {
          listen.starts_with("localhost:");
 }
 
-Circumstances look_around(Circumstances known) {
+StartupFacts collect_facts(StartupFacts known) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) known.descriptors = limit.rlim_cur;
   if (const auto directory = directory_of(known.store)) {
@@ -69,16 +69,16 @@ Circumstances look_around(Circumstances known) {
   return known;
 }
 
-std::vector<Warning> warnings_for(const Circumstances& circumstances) {
+std::vector<Warning> warnings_for(const StartupFacts& facts) {
   std::vector<Warning> found;
   for (const Rule& rule : kRules) {
-    if (rule.holds(circumstances)) found.push_back(rule.warning);
+    if (rule.holds(facts)) found.push_back(rule.warning);
   }
   return found;
 }
 
-void warn(Journal& journal, const Circumstances& circumstances) {
-  for (const Warning& warning : warnings_for(circumstances)) {
+void warn(Journal& journal, const StartupFacts& facts) {
+  for (const Warning& warning : warnings_for(facts)) {
     journal.line(Level::warning, "start").text("warning", warning.name).text("text", warning.text);
   }
 }

@@ -1,6 +1,5 @@
-// What an operator should know about how a server was started: nothing that keeps it from running,
-// and nothing that it finds out later. docs/operations.md explains each, and a test compares the
-// two.
+// Warnings about how a server was started, known before it serves. docs/operations.md explains each
+// of them, and a test compares the two lists.
 #pragma once
 
 #include <cstddef>
@@ -20,29 +19,29 @@ struct Warning {
   std::string_view text;
 };
 
-// All that there are.
+// All possible warnings.
 std::span<const Warning> all_warnings();
 
-// How it was started.
-struct Circumstances {
+// How the server was started.
+struct StartupFacts {
   std::string store;   // Its address.
   std::string listen;  // host:port
   bool has_tokens = false;
   bool if_store_down_proceed = false;
   bool after_unknown_retry = false;  // Of a proxy.
   std::size_t max_connections = 0;
-  std::size_t descriptors = 0;         // That this process may have.
-  std::optional<std::uintmax_t> room;  // On the disk of the store, in bytes.
+  std::size_t descriptors = 0;         // Limit of this process.
+  std::optional<std::uintmax_t> room;  // Free bytes on the disk of the store.
 };
 
-// Fills in what the operating system knows.
-Circumstances look_around(Circumstances known);
+// Adds what the operating system knows.
+StartupFacts collect_facts(StartupFacts known);
 
 bool is_loopback(const std::string& listen);
 
-std::vector<Warning> warnings_for(const Circumstances& circumstances);
+std::vector<Warning> warnings_for(const StartupFacts& facts);
 
-// One line of the journal for each.
-void warn(Journal& journal, const Circumstances& circumstances);
+// Writes one line to the journal for each warning.
+void warn(Journal& journal, const StartupFacts& facts);
 
 }  // namespace once::server

@@ -11,7 +11,7 @@ namespace {
 using Names = std::set<std::string>;
 
 // A server that has nothing to be warned of.
-Circumstances quiet() {
+StartupFacts quiet() {
   return {.store = "/var/lib/once",
           .listen = "127.0.0.1:7600",
           .max_connections = 10'000,
@@ -19,9 +19,9 @@ Circumstances quiet() {
           .room = 10ULL << 30U};
 }
 
-Names names_for(const Circumstances& circumstances) {
+Names names_for(const StartupFacts& facts) {
   Names names;
-  for (const Warning& warning : warnings_for(circumstances)) names.emplace(warning.name);
+  for (const Warning& warning : warnings_for(facts)) names.emplace(warning.name);
   return names;
 }
 
@@ -29,33 +29,33 @@ TEST(Warnings, AnOrdinaryStartHasNone) { EXPECT_EQ(names_for(quiet()), Names{});
 
 TEST(Warnings, EachHasItsReason) {
   const auto with = [](auto change) {
-    Circumstances now = quiet();
+    StartupFacts now = quiet();
     change(now);
     return names_for(now);
   };
-  EXPECT_EQ(with([](Circumstances& now) { now.listen = "0.0.0.0:7600"; }),
+  EXPECT_EQ(with([](StartupFacts& now) { now.listen = "0.0.0.0:7600"; }),
             (Names{"open_to_all", "plain_http"}));
-  EXPECT_EQ(with([](Circumstances& now) {
+  EXPECT_EQ(with([](StartupFacts& now) {
               now.listen = "0.0.0.0:7600";
               now.has_tokens = true;
             }),
             Names{"plain_http"});
-  EXPECT_EQ(with([](Circumstances& now) { now.store = "memory:"; }), Names{"memory"});
-  EXPECT_EQ(with([](Circumstances& now) { now.store = "rocksdb:/x?durability=relaxed"; }),
+  EXPECT_EQ(with([](StartupFacts& now) { now.store = "memory:"; }), Names{"memory"});
+  EXPECT_EQ(with([](StartupFacts& now) { now.store = "rocksdb:/x?durability=relaxed"; }),
             Names{"relaxed"});
-  EXPECT_EQ(with([](Circumstances& now) { now.if_store_down_proceed = true; }),
+  EXPECT_EQ(with([](StartupFacts& now) { now.if_store_down_proceed = true; }),
             Names{"proceeds_without_store"});
-  EXPECT_EQ(with([](Circumstances& now) { now.after_unknown_retry = true; }),
+  EXPECT_EQ(with([](StartupFacts& now) { now.after_unknown_retry = true; }),
             Names{"after_unknown_retry"});
-  EXPECT_EQ(with([](Circumstances& now) { now.descriptors = 10'000; }), Names{"few_descriptors"});
-  EXPECT_EQ(with([](Circumstances& now) { now.room = 1U << 20U; }), Names{"little_room"});
+  EXPECT_EQ(with([](StartupFacts& now) { now.descriptors = 10'000; }), Names{"few_descriptors"});
+  EXPECT_EQ(with([](StartupFacts& now) { now.room = 1U << 20U; }), Names{"little_room"});
 }
 
 TEST(Warnings, TheOperatingSystemIsAskedForRoomAndDescriptors) {
-  const Circumstances here = look_around({.store = "/tmp"});
+  const StartupFacts here = collect_facts({.store = "/tmp"});
   EXPECT_GT(here.descriptors, 0U);
   EXPECT_TRUE(here.room.has_value());
-  EXPECT_FALSE(look_around({.store = "memory:"}).room.has_value());
+  EXPECT_FALSE(collect_facts({.store = "memory:"}).room.has_value());
 }
 
 // The rows of the table below "## Warnings at the start".

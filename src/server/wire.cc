@@ -45,7 +45,7 @@ std::string_view reason_of(int status) {
   }
 }
 
-// As HTTP wants it: Sun, 15 Nov 2026 09:30:00 GMT.
+// As in HTTP: Sun, 15 Nov 2026 09:30:00 GMT.
 std::string date_of(Time now) {
   constexpr std::array kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   constexpr std::array kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -62,7 +62,7 @@ std::string date_of(Time now) {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
-// Formatted once a second for each thread.
+// Each thread formats it once a second.
 const std::string& cached_date(Time now) {
   thread_local Time second;
   thread_local std::string text;
@@ -88,7 +88,7 @@ void date(std::string& out, Time now) {
   out += "\r\n";
 }
 
-// What a proxy was given goes on as it was: an answer has the date of its origin.
+// An answer that a proxy forwards keeps the date of its origin.
 void head(std::string& out, const api::Response& response, Time now) {
   start(out, response.status);
   if (!response.headers.find("Date")) date(out, now);
@@ -115,7 +115,7 @@ std::string encode(const api::Response& response, const Framing& framing, Time n
   std::string out;
   out.reserve(256 + response.body.size());
   head(out, response, now);
-  // To HEAD, a proxy tells the length that the origin told.
+  // A proxy answers HEAD with the length that the origin gave.
   const bool bodiless = response.status == 204 || response.status == 304;
   if (!bodiless && !(framing.head && response.headers.find("Content-Length"))) {
     out += "Content-Length: ";

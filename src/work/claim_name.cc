@@ -3,10 +3,11 @@
 #include <array>
 #include <cctype>
 
-#include "api/digest.h"
-#include "api/json.h"
+#include "base/digest.h"
+#include "base/encoding.h"
 #include "once/work.h"
 #include "primitives/keys.h"
+#include "wire/json.h"
 
 namespace once {
 namespace {
@@ -66,11 +67,11 @@ std::optional<Identity> of_attributes(const Message& message) {
 // Names have a length; a digest in place of one that is too long begins like no other.
 std::string fitting(std::string_view queue, std::string_view kind, const std::string& key) {
   std::string name = "work/";
-  api::append_part(name, queue);
+  append_part(name, queue);
   name.append("/").append(kind);
   std::string whole = name + key;
   if (keys::check_name(whole)) return whole;
-  whole = "work/#" + api::digest_of(whole);
+  whole = "work/#" + sha256_hex(whole);
   return whole;
 }
 
@@ -81,7 +82,7 @@ Result<std::string> claim_of(std::string_view queue, const Message& message, con
   if (!event) event = of_body(message.body);
   if (event) {
     std::string key;
-    api::append_part(key, event->source);
+    append_part(key, event->source);
     return fitting(queue, "event/", key.append(event->id));
   }
   if (says_event(message)) {
@@ -93,7 +94,7 @@ Result<std::string> claim_of(std::string_view queue, const Message& message, con
       return fitting(queue, "key/", found->second);
     }
   }
-  if (rule.body) return fitting(queue, "body/", api::digest_of(message.body));
+  if (rule.body) return fitting(queue, "body/", sha256_hex(message.body));
   if (!message.id.empty()) return fitting(queue, "id/", message.id);
   return failure(ErrorCode::invalid, "it has no id to know it by");
 }

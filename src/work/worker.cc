@@ -5,29 +5,17 @@
 #include <thread>
 #include <utility>
 
-#include "kernel/mutex.h"
+#include "base/backoff.h"
+#include "base/mutex.h"
 #include "once/work.h"
-#include "work/handling.h"
+#include "work/delivery_handler.h"
 
 namespace once {
 namespace {
 
-constexpr Duration kFirstPause = std::chrono::milliseconds(250);
-constexpr Duration kLongestPause = std::chrono::seconds(15);
-
-bool may_pass(const Error& error) {
-  return error.code == ErrorCode::unavailable || error.code == ErrorCode::unknown;
-}
-
-// How long to leave alone what does not answer.
-class Pause {
- public:
-  Duration longer() { return std::exchange(next_, std::min(2 * next_, kLongestPause)); }
-  void over() { next_ = kFirstPause; }
-
- private:
-  Duration next_ = kFirstPause;
-};
+// For a queue or a store that does not answer.
+constexpr PauseBounds kPauses{
+    .shortest = Duration(100), .first = Duration(250), .longest = Duration(15'000)};
 
 }  // namespace
 
@@ -45,7 +33,7 @@ std::string_view name_of(Delivered what) {
 }
 
 // No more messages are taken from the queue than there are threads, so that none waits here while
-// another worker is idle. Those of a group that is being handled wait in its line.
+// another worker is idle. Messages of a group that is being handled wait for it.
 class Worker::Loop {
  public:
   Loop(Once& once, Queue& queue, WorkerOptions options, Handler handler, Clock& clock)
@@ -53,7 +41,7 @@ class Worker::Loop {
         options_(std::move(options)),
         handler_(std::move(handler)),
         clock_(clock),
-        handling_(once, queue_, options_, handler_, trouble_) {}
+        delivery_handler_(once, queue_, options_, handler_, trouble_) {}
 
   Result<void> run() {
     std::vector<std::thread> threads;
@@ -87,31 +75,32 @@ class Worker::Loop {
     Time since;
   };
 
-  // One of a group went back a moment ago. Those that were on their way here at that time must not
-  // overtake it; it comes itself after a longer while.
-  struct CameBack {
+  // A message of the group was returned to the queue a moment ago. Later ones that were on their
+  // way here must not overtake it: they are returned for as long.
+  struct GroupReturn {
     Time when;
     Duration back;
   };
   static constexpr Duration kOnTheWay = std::chrono::milliseconds(50);
 
-  void forget_those_long_back() ONCE_REQUIRES(mutex_) {
+  void drop_old_returns() ONCE_REQUIRES(mutex_) {
     const Time now = clock_.now();
-    std::erase_if(came_back_, [&](const auto& one) { return now - one.second.when > kOnTheWay; });
+    std::erase_if(group_returns_,
+                  [&](const auto& one) { return now - one.second.when > kOnTheWay; });
   }
 
   Result<void> receive_all() {
-    Pause pause;
+    Backoff backoff(kPauses, clock_, system_entropy());
     while (const std::size_t room = wait_for_room()) {
       Result<std::vector<Message>> messages = queue_.receive(room, options_.lease);
       if (messages) {
-        pause.over();
+        backoff.reset();
         take(std::move(*messages));
         continue;
       }
-      pause_for(pause.longer());
+      pause_for(backoff.next());
       trouble_(messages.error());
-      if (!may_pass(messages.error())) return std::unexpected(std::move(messages.error()));
+      if (!is_transient(messages.error())) return std::unexpected(std::move(messages.error()));
     }
     return {};
   }
@@ -142,17 +131,17 @@ class Worker::Loop {
     std::vector<std::pair<Taken, Duration>> behind;
     {
       const Lock lock(mutex_);
-      forget_those_long_back();
+      drop_old_returns();
       for (Message& message : messages) {
         Taken taken{std::move(message), now};
-        const auto came_back = came_back_.find(taken.message.group);
+        const auto came_back = group_returns_.find(taken.message.group);
         if (stopping_) {
           late.push_back(std::move(taken));
-        } else if (came_back != came_back_.end()) {
+        } else if (came_back != group_returns_.end()) {
           behind.emplace_back(std::move(taken), came_back->second.back);
         } else {
           ++taken_;
-          stand_in_line(std::move(taken));
+          enqueue(std::move(taken));
         }
       }
     }
@@ -161,26 +150,26 @@ class Worker::Loop {
     for (auto& [taken, back] : behind) return_behind({std::move(taken)}, back);
   }
 
-  void stand_in_line(Taken taken) ONCE_REQUIRES(mutex_) {
+  void enqueue(Taken taken) ONCE_REQUIRES(mutex_) {
     const std::string& group = taken.message.group;
-    const auto line = group.empty() ? lines_.end() : lines_.find(group);
-    if (line != lines_.end()) {
-      line->second.push_back(std::move(taken));
+    const auto waiting = group.empty() ? waiting_.end() : waiting_.find(group);
+    if (waiting != waiting_.end()) {
+      waiting->second.push_back(std::move(taken));
       return;
     }
-    if (!group.empty()) lines_[group];
+    if (!group.empty()) waiting_[group];
     ready_.push_back(std::move(taken));
   }
 
-  // Lets the threads end when they have done what they are at.
+  // Lets the threads end after the messages that they are handling.
   void end() {
     std::vector<Taken> waiting;
     {
       const Lock lock(mutex_);
       ending_ = true;
-      for (auto& [group, line] : lines_) {
-        std::ranges::move(line, std::back_inserter(waiting));
-        line.clear();
+      for (auto& [group, messages] : waiting_) {
+        std::ranges::move(messages, std::back_inserter(waiting));
+        messages.clear();
       }
       taken_ -= waiting.size();
     }
@@ -191,13 +180,13 @@ class Worker::Loop {
   void serve() {
     while (std::optional<Taken> taken = next()) {
       const Message& message = taken->message;
-      // It stood in line for a while.
+      // It may have waited for its group.
       if (clock_.now() - taken->since > options_.lease / 3) {
         (void)queue_.extend(message, options_.lease);
       }
-      const work::Ended ended = handling_.handle(message);
-      const std::vector<Taken> behind = leave(message.group, ended);
-      tell(*taken, ended);
+      const work::DeliveryResult ended = delivery_handler_.handle(message);
+      const std::vector<Taken> behind = finish(message.group, ended);
+      report(*taken, ended);
       return_behind(behind, ended.back);
       signal_.notify_all();
     }
@@ -212,36 +201,36 @@ class Worker::Loop {
     return taken;
   }
 
-  // Those who must not be handled because the one before them was not.
-  std::vector<Taken> leave(const std::string& group, const work::Ended& ended) {
+  // Returns the messages that must not be handled, because the one before them comes back.
+  std::vector<Taken> finish(const std::string& group, const work::DeliveryResult& ended) {
     const Lock lock(mutex_);
     --taken_;
     pause_if_down(ended);
     std::vector<Taken> behind;
-    forget_those_long_back();
-    if (!group.empty() && ended.comes_back()) came_back_[group] = {clock_.now(), ended.back};
-    const auto line = group.empty() ? lines_.end() : lines_.find(group);
-    if (line == lines_.end()) return behind;
+    drop_old_returns();
+    if (!group.empty() && ended.comes_back()) group_returns_[group] = {clock_.now(), ended.back};
+    const auto waiting = group.empty() ? waiting_.end() : waiting_.find(group);
+    if (waiting == waiting_.end()) return behind;
     if (ended.comes_back()) {
-      std::ranges::move(line->second, std::back_inserter(behind));
+      std::ranges::move(waiting->second, std::back_inserter(behind));
       taken_ -= behind.size();
-      line->second.clear();
+      waiting->second.clear();
     }
-    if (line->second.empty()) {
-      lines_.erase(line);
+    if (waiting->second.empty()) {
+      waiting_.erase(waiting);
     } else {
-      ready_.push_back(std::move(line->second.front()));
-      line->second.pop_front();
+      ready_.push_back(std::move(waiting->second.front()));
+      waiting->second.pop_front();
     }
     return behind;
   }
 
   // Messages are better off in their queue than with a worker that cannot claim them.
-  void pause_if_down(const work::Ended& ended) ONCE_REQUIRES(mutex_) {
+  void pause_if_down(const work::DeliveryResult& ended) ONCE_REQUIRES(mutex_) {
     if (!ended.store_down) {
-      store_pause_.over();
+      store_backoff_.reset();
     } else if (clock_.now() >= paused_until_) {
-      paused_until_ = later(clock_.now(), store_pause_.longer());
+      paused_until_ = later(clock_.now(), store_backoff_.next());
     }
   }
 
@@ -250,16 +239,16 @@ class Worker::Loop {
                {.cause = "group", .reason = "one before it in its group came back", .back = back});
   }
 
-  void return_all(const std::vector<Taken>& messages, work::Ended how) {
+  void return_all(const std::vector<Taken>& messages, work::DeliveryResult how) {
     how.what = Delivered::returned;
     for (const Taken& taken : messages) {
       const Result<void> returned = queue_.give_back(taken.message, how.back);
       if (!returned) trouble_(returned.error());
-      tell(taken, how);
+      report(taken, how);
     }
   }
 
-  void tell(const Taken& taken, const work::Ended& ended) {
+  void report(const Taken& taken, const work::DeliveryResult& ended) {
     if (!report_) return;
     report_({.message = taken.message,
              .key = ended.key,
@@ -275,16 +264,16 @@ class Worker::Loop {
   Clock& clock_;
   std::function<void(const DeliveryReport&)> report_;
   std::function<void(const Error&)> trouble_ = [](const Error&) {};
-  const work::Handling handling_;
+  const work::DeliveryHandler delivery_handler_;
 
   std::condition_variable signal_;
   mutable Mutex mutex_;
   std::deque<Taken> ready_ ONCE_GUARDED_BY(mutex_);
-  std::map<std::string, std::deque<Taken>> lines_ ONCE_GUARDED_BY(mutex_);
-  std::map<std::string, CameBack> came_back_ ONCE_GUARDED_BY(mutex_);
-  std::size_t taken_ ONCE_GUARDED_BY(mutex_) = 0;  // Ready, in line or being handled.
+  std::map<std::string, std::deque<Taken>> waiting_ ONCE_GUARDED_BY(mutex_);  // By group.
+  std::map<std::string, GroupReturn> group_returns_ ONCE_GUARDED_BY(mutex_);
+  std::size_t taken_ ONCE_GUARDED_BY(mutex_) = 0;  // Ready, waiting or being handled.
   Time paused_until_ ONCE_GUARDED_BY(mutex_);
-  Pause store_pause_ ONCE_GUARDED_BY(mutex_);
+  Backoff store_backoff_ ONCE_GUARDED_BY(mutex_){kPauses, clock_, system_entropy()};
   bool stopping_ ONCE_GUARDED_BY(mutex_) = false;
   bool ending_ ONCE_GUARDED_BY(mutex_) = false;
 };

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "testing/needs_store.h"
 #include "testing/raw_http.h"
 #include "testing/server_process.h"
 #include "testing/temp_dir.h"
@@ -181,8 +182,8 @@ TEST_F(Events, AStopFinishesWithinFiveSecondsWhateverTheHandlerDoes) {
   gate.open();
 }
 
-#ifdef ONCE_HAS_ROCKSDB
 TEST_F(Events, KilledBetweenForwardAndCompletionAreForwardedAgainAndRecordedOnce) {
+  ONCE_NEEDS_STORE_KIND("rocksdb");
   Gate gate;
   Upstream handler([&](const std::string&, int number) {
     if (number == 1) gate.wait();
@@ -207,7 +208,6 @@ TEST_F(Events, KilledBetweenForwardAndCompletionAreForwardedAgainAndRecordedOnce
   EXPECT_EQ(recorded(), kRecordedOnce);
   EXPECT_TRUE(has(send(event_text("1")).body, R"("status":"skipped")"));
 }
-#endif
 
 }  // namespace
 }  // namespace once::testing

@@ -122,7 +122,7 @@ TEST(ProxyCarrying, AnAnswerTooLargeToStoreIsPassedOnAndItsRequestIsNotSentAgain
   EXPECT_EQ(upstream.requests(), 1);
 }
 
-// H16: it is complete, so that its request is done and not sent again.
+// docs/hazards.md#h16: it is complete, so that its request is done and not sent again.
 TEST(ProxyCarrying, AnAnswerBeyondTheLimitIsPassedOnAndRecordedWithoutItsBody) {
   const std::string large(3'000'000, 'x');
   Upstream upstream(

@@ -1,6 +1,7 @@
 // kill -9 of the proxy at every stage of a request, and what the next one finds.
 #include <gtest/gtest.h>
 
+#include "testing/needs_store.h"
 #include "testing/proxy_process.h"
 #include "testing/server_process.h"
 #include "testing/temp_dir.h"
@@ -123,7 +124,6 @@ TEST(ProxyCrash, AnUpstreamThatCannotBeReachedYetLeavesNothingBehind) {
   EXPECT_EQ(post(proxy).status, 201);
 }
 
-#ifdef ONCE_HAS_ROCKSDB
 class ProxyCrashOnADirectory : public ::testing::Test {
  protected:
   std::string store() const { return (dir_.path() / "store").string(); }
@@ -150,6 +150,7 @@ class ProxyCrashOnADirectory : public ::testing::Test {
 
 // The directory was its own, so its next owner knows at once that it is dead.
 TEST_F(ProxyCrashOnADirectory, AfterSendingTheOutcomeIsUnknownAtOnceAndRefused) {
+  ONCE_NEEDS_STORE_KIND("rocksdb");
   kill_in_flight();
   for (int i = 0; i < 2; ++i) {
     ProxyProcess proxy(upstream_.url(), store());
@@ -161,6 +162,7 @@ TEST_F(ProxyCrashOnADirectory, AfterSendingTheOutcomeIsUnknownAtOnceAndRefused) 
 }
 
 TEST_F(ProxyCrashOnADirectory, AfterSendingItIsSentAgainIfThatIsWanted) {
+  ONCE_NEEDS_STORE_KIND("rocksdb");
   const std::vector<std::string> retry = {"--after-unknown=retry", "--upstream-timeout", "100ms"};
   kill_in_flight(retry);
   const ProxyProcess proxy(upstream_.url(), store(), retry);
@@ -169,6 +171,7 @@ TEST_F(ProxyCrashOnADirectory, AfterSendingItIsSentAgainIfThatIsWanted) {
 }
 
 TEST_F(ProxyCrashOnADirectory, AfterItWasAnsweredTheAnswerIsReplayed) {
+  ONCE_NEEDS_STORE_KIND("rocksdb");
   gate_.open();
   {
     ProxyProcess proxy(upstream_.url(), store());
@@ -181,7 +184,6 @@ TEST_F(ProxyCrashOnADirectory, AfterItWasAnsweredTheAnswerIsReplayed) {
   EXPECT_EQ(again.header("Idempotent-Replayed"), "true");
   EXPECT_EQ(upstream_.requests(), 1);
 }
-#endif
 
 }  // namespace
 }  // namespace once::testing

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <set>
 
+#include "testing/needs_store.h"
 #include "testing/proxy_process.h"
 #include "testing/server_process.h"
 #include "testing/temp_dir.h"
@@ -60,8 +61,8 @@ TEST(Proxy, KeepsItsClaimsAtAServer) {
   expect_one_order(server.url());
 }
 
-#ifdef ONCE_HAS_ROCKSDB
 TEST(Proxy, KeepsItsClaimsInADirectoryOrAtTheServerThatHasIt) {
+  ONCE_NEEDS_STORE_KIND("rocksdb");
   const TempDir dir;
   const std::string store = (dir.path() / "store").string();
   expect_one_order(store);
@@ -69,7 +70,6 @@ TEST(Proxy, KeepsItsClaimsInADirectoryOrAtTheServerThatHasIt) {
   const ServerProcess server(other.path().string());
   expect_one_order(other.path().string());
 }
-#endif
 
 TEST(Proxy, OtherRequestsPassUntouched) {
   Upstream upstream(created);
@@ -213,7 +213,7 @@ std::string percent_encoded(const std::string& name) {
   return out;
 }
 
-// H30: the upstream acted, or did not, and then the connection broke.
+// docs/hazards.md#h30: the upstream acted, or did not, and then the connection broke.
 TEST(Proxy, AnAnswerThatWasLostIsUnknownAndRefusedUntilItIsForgotten) {
   Upstream upstream([](const std::string& request, int number) {
     return number == 1 ? "" : created(request, number);

@@ -30,7 +30,7 @@ const std::vector<Kind>& kinds() {
 }
 
 struct Prepared {
-  std::optional<Item> standing;
+  std::optional<Item> current;
   Version seen;  // What a caller knew of the key before.
 };
 
@@ -71,10 +71,10 @@ void expect_guard(StoreConformance& test, Guard::Kind guard_kind, State state, H
     const Result<CommitOutcome> answer = test.commit({write});
     if (held == Held::yes) {
       EXPECT_TRUE(is_committed(answer));
-      expect_effect(test, kind, write, prepared.standing);
+      expect_effect(test, kind, write, prepared.current);
     } else {
-      EXPECT_TRUE(is_lost(answer, 0, prepared.standing));
-      EXPECT_EQ(test.read(key), prepared.standing);
+      EXPECT_TRUE(is_lost(answer, 0, prepared.current));
+      EXPECT_EQ(test.read(key), prepared.current);
     }
   }
 }

@@ -27,7 +27,7 @@ TEST_P(StoreConformance, OfManyPutIfAbsentsOneWinsEachKey) {
       const auto answer = commit({write});
       ASSERT_TRUE(answer.has_value()) << answer.error().message;
       if (!committed(*answer)) {
-        EXPECT_TRUE(std::get<Lost>(*answer).standing.has_value());
+        EXPECT_TRUE(std::get<Lost>(*answer).current.has_value());
         continue;
       }
       ++wins[i];

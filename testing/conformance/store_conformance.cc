@@ -27,10 +27,6 @@ constexpr std::uint64_t kSeed = 20'240'229;
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DurableStoreConformance);
 
-void await_time(Store& store, Time time) {
-  while (store.now() < time) system_clock().sleep(std::min(time - store.now(), Duration(5)));
-}
-
 StoreConformance::StoreConformance() : subject_(GetParam().open()), entropy_(kSeed) {}
 
 Write StoreConformance::fresh(Write write) {
@@ -100,8 +96,8 @@ Item item_of(const Write& write) { return {write.value, write.version, write.exp
   const Lost* lost = std::get_if<Lost>(&*answer);
   if (lost == nullptr) return ::testing::AssertionFailure() << "was committed";
   if (lost->write != write) return ::testing::AssertionFailure() << "names write " << lost->write;
-  if (lost->standing == standing) return ::testing::AssertionSuccess();
-  return ::testing::AssertionFailure() << "standing: " << ::testing::PrintToString(lost->standing)
+  if (lost->current == standing) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "standing: " << ::testing::PrintToString(lost->current)
                                        << ", not " << ::testing::PrintToString(standing);
 }
 

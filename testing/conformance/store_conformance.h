@@ -1,5 +1,6 @@
 // The promises of once/store.h, as tests that every store passes. The cases are in the other files
-// of this directory, by theme; what differs between stores they take from limits() and the Harness.
+// of this directory, by theme; what differs between stores they take from limits() and the
+// variant of testing/stores/stores.h.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,13 +13,13 @@
 #include <vector>
 
 #include "once/entropy.h"
-#include "testing/conformance/harness.h"
+#include "testing/stores/stores.h"
 
 namespace once::testing {
 
 inline constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
-class StoreConformance : public ::testing::TestWithParam<Harness> {
+class StoreConformance : public ::testing::TestWithParam<StoreVariant> {
  public:
   StoreConformance();
 

@@ -9,9 +9,9 @@
 
 namespace once::testing {
 
-// Runs `cases` sequences, each on the empty store that `fresh` gives and whose clock is `clock`.
-// The sequences are the same every time, except where ONCE_LONG is set: then they are ten times as
-// many and others in every run. A failure prints the shortest sequence found and how to repeat it.
+// Runs `cases` sequences, each on an empty store from `fresh`, whose clock is `clock`. The
+// sequences are the same every time. With ONCE_LONG there are ten times as many, different in every
+// run. A failure prints the shortest sequence found and how to repeat it.
 void check_model(int cases, ManualClock& clock,
                  const std::function<std::shared_ptr<Store>()>& fresh);
 

@@ -9,14 +9,13 @@ namespace {
 
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
-// The whole range whatever the size, which RapidCheck would otherwise scale it by: a short sequence
-// is not to be one of few values.
+// The whole range. RapidCheck would otherwise give short sequences only a few values.
 rc::Gen<std::size_t> between(std::size_t first, std::size_t end) {
   return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(first, end));
 }
 rc::Gen<std::size_t> below(std::size_t end) { return between(0, end); }
 
-// Chosen so that most commits hold and the rest fail in every way.
+// Chosen so that most commits succeed and the others fail in every way.
 rc::Gen<WriteChoice> any_write() {
   using rc::gen::element;
   using rc::gen::set;

@@ -1,5 +1,5 @@
-// Random commands, as choices that mean something in every state, so that RapidCheck can drop any
-// of them when it looks for a shorter failure.
+// Random commands. Each makes sense in every state, so that RapidCheck can drop any of them when it
+// looks for a shorter failure.
 #pragma once
 
 #include <rapidcheck.h>
@@ -19,7 +19,7 @@ struct WriteChoice {
   Write::Kind kind = Write::Kind::put;
   std::size_t key = 0;
   GuardChoice guard = GuardChoice::anything;
-  std::size_t earlier = 0;  // Which of the versions seen earlier.
+  std::size_t earlier = 0;  // Index of a version that was seen earlier.
   std::size_t value = 0;
   ExpiryChoice expiry = ExpiryChoice::never;
 };

@@ -25,8 +25,8 @@ void Comparison::run(const Command& command) {
   compare_all_keys();
 }
 
-// Guards are chosen before the commands of the same group are performed; those that name what
-// stands then fail or hold by what their predecessors do.
+// All guards of a group are chosen before its commands run. Whether one holds depends on the
+// commands before it in the group.
 std::vector<Write> Comparison::writes_of(const TransactionChoice& choices) {
   std::vector<Write> writes;
   for (const WriteChoice& choice : choices) {
@@ -89,7 +89,7 @@ void Comparison::compare(const std::vector<Write>& writes, const Result<CommitOu
   if (const Lost* lost = std::get_if<Lost>(&*answer)) {
     RC_ASSERT(verdict.lost.has_value());
     RC_ASSERT(lost->write == verdict.lost->write);
-    RC_ASSERT(lost->standing == verdict.lost->standing);
+    RC_ASSERT(lost->current == verdict.lost->current);
     return;
   }
   RC_ASSERT(!verdict.lost && !verdict.may_be_invalid);

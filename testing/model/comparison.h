@@ -1,4 +1,4 @@
-// Runs commands on a store and on the model and holds their answers against each other.
+// Runs commands on a store and on the model, and compares their answers.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace once::testing {
 
-// Every difference fails the RapidCheck property that runs it. `clock` is the store's.
+// A difference fails the running RapidCheck property. `clock` is the store's.
 class Comparison {
  public:
   Comparison(Store& store, ManualClock& clock)

@@ -1,5 +1,4 @@
-// What a store promises, written as plainly as possible: a map and a time. Shares no code with the
-// stores.
+// The promises of a store in the plainest form: a map and a time. Shares no code with the stores.
 #pragma once
 
 #include <map>
@@ -11,8 +10,8 @@
 
 namespace once::testing {
 
-// What a commit may answer. A commit with both a lost guard and impossible arithmetic may be
-// answered either way; nothing is written in any case.
+// The possible answers to a commit. If both a guard fails and an integer overflows, either answer
+// is right; nothing is written.
 struct Verdict {
   bool may_be_invalid = false;
   std::optional<Lost> lost;

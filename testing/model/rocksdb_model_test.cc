@@ -7,7 +7,7 @@
 namespace once::testing {
 namespace {
 
-// Opening costs more than a sequence does, so one store serves them all.
+// Opening a store takes longer than a sequence, so all of them share one.
 void empty(Store& store) {
   for (std::string cursor;;) {
     const Result<ListPage> page = store.list({.cursor = cursor});

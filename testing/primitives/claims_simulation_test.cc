@@ -1,9 +1,10 @@
-// Claims under crashes, lost replies, late landings and clocks that disagree.
+// Claims under crashes, lost replies, late writes and clocks that disagree.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
+#include "once/blocking_driver.h"
 #include "once/claims.h"
 #include "testing/simulator/hunt.h"
 
@@ -15,7 +16,7 @@ using namespace std::chrono_literals;
 constexpr int kClients = 4;
 constexpr int kKeys = 3;
 
-// What the clients know of each other's doings, as no real client could.
+// What all clients did, as no real client could know.
 struct World {
   explicit World(Simulation& running) : simulation(running) {}
 
@@ -29,7 +30,7 @@ struct World {
     if (complaint.empty()) complaint = what;
   }
 
-  // Client `client` learned that it holds `key`; `until` is in true time.
+  // `client` was told that it holds `key`; `until` is in true time.
   void hold(const std::string& key, int client, std::int64_t fence, Time until) {
     const Holder& last = holders[key];
     const bool overlaps = last.client >= 0 && last.client != client &&
@@ -135,13 +136,13 @@ TEST(ClaimsSimulation, TheSameWithManyFaults) {
 }
 
 TEST(ClaimsSimulation, H15_ATakeoverThatTrustsItsOwnClockIsCaught) {
-  // The same plans told that clocks agree, when they are up to ten seconds apart.
+  // The store says that clocks agree, but they are up to ten seconds apart.
   const auto found = find_bug(500, judge, {.max_skew = 5s, .admit_skew = false});
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->complaint.substr(0, 8), "two hold");
 }
 
-// Ids delivered to everyone, some more than once; each acts only where it is told first.
+// Every id is delivered to every client, some more than once. A client acts only if it is first.
 struct Deliveries {
   std::map<std::string, std::set<int>> acted;  // By id: the clients that were told first.
 };

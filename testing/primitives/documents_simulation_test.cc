@@ -1,9 +1,10 @@
-// No document change is lost and none is made twice, whatever fails.
+// No change of a document is lost and none is made twice, whatever fails.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
+#include "once/blocking_driver.h"
 #include "once/documents.h"
 #include "testing/simulator/hunt.h"
 
@@ -50,7 +51,7 @@ Modify appending(std::string word) {
   };
 }
 
-// --- Updates with ids: sent until they are known to be made. ---
+// --- Updates with ids: each is sent until it is known to be made. ---
 
 Plan<std::monostate> update_until_made(int client, Contention& contention) {
   for (int i = 0; i < kEach; ++i) {
@@ -88,7 +89,7 @@ TEST(DocumentsInTheSimulator, H19_AChangeWithAnIdIsMadeOnceOnSingleWriteStores) 
   expect_holds(3'000, judge_updates_with_ids, kSingleWrite);
 }
 
-// --- Updates without ids: each is sent once, and what its caller was told must be true. ---
+// --- Updates without ids: each is sent once, and its answer must be true. ---
 
 enum class Fate : std::uint8_t { open, made, unmade };
 
@@ -137,12 +138,12 @@ TEST(DocumentsInTheSimulator, H7_AChangeWithoutAnIdIsHonestOnSingleWriteStoresTo
   expect_holds(3'000, judge_updates_without_ids, kSingleWrite);
 }
 
-// --- Puts and removals: every document that was put is removed once, or still there. ---
+// --- Puts and removals: every document that was put is removed once, or still exists. ---
 
 struct Operation {
   std::string id;
-  std::string word;  // That is put, or that is removed.
-  std::string etag;  // With a removal.
+  std::string word;  // Of the document that is put or removed.
+  std::string etag;  // Of a removal.
 };
 
 struct World {
@@ -150,9 +151,9 @@ struct World {
   std::map<int, int> next;
   std::map<int, Operation> under_way;  // Sent again after a crash, if it has an id.
   std::map<std::string, Fate> puts;
-  std::map<std::string, int> removed;        // How many were told that they removed it,
-  std::map<std::string, int> maybe_removed;  // and how many never knew.
-  std::set<std::string> met;                 // Words that somebody read.
+  std::map<std::string, int> removed;        // How many clients were told that they removed it,
+  std::map<std::string, int> maybe_removed;  // and how many were told `unknown`.
+  std::set<std::string> met;                 // Words that some client read.
 };
 
 Plan<std::optional<Document>> read_doc() {
@@ -203,7 +204,7 @@ Plan<std::monostate> put_and_remove(int client, World& world) {
       const std::optional<Document> document = co_await read_doc();
       if (document) world.met.insert(document->content.bytes);
       world.under_way[client] = choose(world, client, document);
-    } else if (!world.ids) {  // It crashed, and nobody will ever tell.
+    } else if (!world.ids) {  // It crashed, so the outcome stays unknown.
       const Result<WriteOutcome> nobody_knows = failure(ErrorCode::unknown, "crashed");
       record(world, pending->second, nobody_knows);
       world.under_way.erase(pending);

@@ -1,11 +1,11 @@
-// Effects under crashes, lost replies, late landings and clocks that disagree: all or nothing,
-// once.
+// Effects under crashes, lost replies, late writes and clocks that disagree: all or nothing, once.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
 #include "once/effects.h"
+#include "once/local.h"
 #include "testing/simulator/hunt.h"
 
 namespace once::testing {
@@ -18,13 +18,13 @@ constexpr int kJobs = 4;
 
 std::string name_of(int job) { return "job" + std::to_string(job); }
 
-// What every job does. A log or a document refuses a second commit by itself; a sum does not.
+// What every job does. A log or a document refuses a second commit on its own; a sum does not.
 enum class Parts : std::uint8_t { sum, all_but_document, all };
 
 struct World {
   Parts parts = Parts::all;
   std::string complaint;
-  std::map<int, int> made;  // By job: how often somebody was told that it was the one who made it.
+  std::map<int, int> made;  // By job: how many clients were told that they made it.
   std::set<int> acknowledged;
 };
 
@@ -47,7 +47,7 @@ void judge_outcome(const effects::Outcome& outcome, int job, World& world) {
   if (!made->replayed && ++world.made[job] > 1) world.complaint = "two were the first";
 }
 
-// Everybody gets every job, as a queue redelivers them, and repeats it until it has an answer.
+// Every client gets every job, as a queue redelivers it, and repeats it until it has an answer.
 Plan<std::monostate> commit_under_ids(World& world) {
   for (int job = 0; job < kJobs; ++job) {
     for (;;) {
@@ -65,7 +65,7 @@ Plan<std::monostate> commit_under_ids(World& world) {
   co_return std::monostate{};
 }
 
-// Claims each job, and completes it together with its effects; comes back until it is done.
+// Claims each job and completes it together with its effects; tries again until it is done.
 Plan<std::monostate> commit_under_claims(World& world) {
   for (int job = 0; job < kJobs; ++job) {
     for (;;) {
@@ -99,10 +99,10 @@ Traces traces_in(Simulation& simulation) {
   Entropy entropy(1);
   Store& store = simulation.store();
   Traces traces;
-  Log log(store, "sim", LogStrategy::conditional, simulation.clock(), entropy);
+  LocalLog log(store, "sim", LogStrategy::conditional, simulation.clock(), entropy);
   const auto page = log.read("log");
   for (const LogEntry& entry : page->events) ++traces.logged[entry.data];
-  Tallies tallies(store, "sim", simulation.clock(), entropy);
+  LocalTallies tallies(store, "sim", simulation.clock(), entropy);
   const auto sum = tallies.read("sum");
   if (sum && *sum) traces.sum = std::get<std::int64_t>((*sum)->value);
   const auto top = tallies.read("top");
@@ -111,7 +111,7 @@ Traces traces_in(Simulation& simulation) {
       traces.top[heavy.item] = heavy.count;
     }
   }
-  Documents documents(store, "sim", simulation.clock(), entropy);
+  LocalDocuments documents(store, "sim", simulation.clock(), entropy);
   for (int job = 0; job < kJobs; ++job) {
     const auto document = documents.get(name_of(job));
     if (document && *document) traces.documents.insert(name_of(job));
@@ -166,9 +166,9 @@ TEST(EffectsSimulation, CompletingAClaimAllHappensOnceOrNotAtAll) {
   expect_holds(1'000, clients_of(commit_under_claims, Parts::all));
 }
 
-// --- A document that everybody changes: the condition refuses, and nothing else happens. ---
+// --- A document that all clients change: the condition refuses, and nothing else happens. ---
 
-// Reads a counter, and puts the next number if nobody was faster, with a log entry that says so.
+// Reads a counter, and puts the next number if it is unchanged, together with a log entry.
 Plan<std::monostate> count_up(std::set<std::string>& acknowledged, std::string client) {
   const Key key = documents::document_key("sim", "counter");
   for (int i = 0; i < 3; ++i) {
@@ -205,8 +205,8 @@ TEST(EffectsSimulation, ALogEntryStandsForEveryChangeOfADocumentAndForNothingEls
     }
     if (!simulation.run()) return "never ends";
     Entropy entropy(1);
-    Log log(simulation.store(), "sim", LogStrategy::conditional, simulation.clock(), entropy);
-    Documents documents(simulation.store(), "sim", simulation.clock(), entropy);
+    LocalLog log(simulation.store(), "sim", LogStrategy::conditional, simulation.clock(), entropy);
+    LocalDocuments documents(simulation.store(), "sim", simulation.clock(), entropy);
     std::string logged;
     const auto page = log.read("log");
     for (const LogEntry& entry : page->events) logged += entry.data + ";";
@@ -216,7 +216,7 @@ TEST(EffectsSimulation, ALogEntryStandsForEveryChangeOfADocumentAndForNothingEls
   });
 }
 
-// --- What everyone does without effects: act part by part, then mark. ---
+// --- The usual way without effects: act part by part, then mark. ---
 
 Plan<std::monostate> act_then_complete(World& world) {
   for (int job = 0; job < kJobs; ++job) {

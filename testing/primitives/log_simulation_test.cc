@@ -80,7 +80,7 @@ TEST(LogSimulation, H3_ReserveAppendsNamedBatchesOnceWhereOneWriteIsAllThereIs) 
   expect_holds(2'000, named_batches(LogStrategy::reserve), kOneWrite);
 }
 
-// Time runs so fast that a minute passes while a write is on its way.
+// Time runs so fast that a minute passes before a sent write is performed.
 SimulationOptions slow_network(std::size_t writes_per_commit) {
   return {.fates = {.lands_late = 150},
           .max_step = std::chrono::seconds(2),

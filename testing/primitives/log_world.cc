@@ -80,7 +80,7 @@ Plan<std::monostate> LogWorld::append_all(std::string client, std::string name, 
 Plan<std::monostate> LogWorld::append_nameless(std::string name) {
   logs::KnownEnds* const known = known_of(name);
   while (once_more(name)) {
-    // The length tells one attempt from another even when its events are trimmed.
+    // The length identifies an attempt even when its events are trimmed.
     const std::string id = name + '-' + std::to_string(++attempts_);
     const std::vector<std::string> data = data_of(id, attempts_);
     batches_.try_emplace(id, Batch{data, 0, false});
@@ -151,9 +151,10 @@ Plan<std::monostate> LogWorld::trim_often() {
 Plan<std::monostate> LogWorld::free_often() {
   while (once_more("careless")) {
     const logs::Range all{.limit = 100};
-    Result<std::vector<logs::Stored>> found = co_await attempt(logs::records(stream_, all));
+    Result<std::vector<logs::StoredRecord>> found =
+        co_await attempt(logs::read_records(stream_, all));
     for (std::size_t k = 0; found && k + 1 < found->size(); ++k) {
-      Write write = erase({logs::batches(stream_), (*found)[k].first}, anything());
+      Write write = erase({logs::batch_partition(stream_), (*found)[k].first}, anything());
       (void)co_await attempt(commit(write));
     }
     co_await pause(kBackoff);
@@ -218,11 +219,11 @@ std::string LogWorld::judge() {
 }
 
 std::string LogWorld::judge_records() {
-  const auto records = run(logs::records(stream_, {.limit = 1'000}));
+  const auto records = run(logs::read_records(stream_, {.limit = 1'000}));
   if (!records) return records.error().message;
   std::int64_t at = 1;
   std::map<std::string, std::int64_t> ids;
-  for (const logs::Stored& next : *records) {
+  for (const logs::StoredRecord& next : *records) {
     if (next.first != at) return "hole or overlap at " + std::to_string(at);
     at = next.end();
     if (next.record.state == logs::LogRecord::State::blank) continue;
@@ -246,8 +247,8 @@ std::string LogWorld::judge_events() {
     if (seen != seen_.end() && !(seen->second == event)) return "replayed otherwise";
   }
   if (!page->events.empty() && page->events.front().index < oldest_) return "came back";
-  // Not what the trimmer was told: it may have crashed before its answer, every time.
-  const auto trimmed = run(logs::mark_of(stream_, logs::Mark::oldest));
+  // Not from the trimmer's answers: it may have crashed before each of them.
+  const auto trimmed = run(logs::read_mark(stream_, logs::Mark::oldest));
   if (!trimmed) return trimmed.error().message;
   oldest_ = *trimmed;
   for (const auto& [id, batch] : batches_) {

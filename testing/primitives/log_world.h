@@ -1,5 +1,5 @@
-// A log under the simulator: appenders, a reader and a trimmer, what they were told, and the judge
-// of what stands there in the end.
+// A log under the simulator: appenders, a reader and a trimmer, their answers, and a check of the
+// log in the end.
 #pragma once
 
 #include <map>
@@ -21,29 +21,29 @@ class LogWorld {
   const logs::Stream& stream() const { return stream_; }
 
   // Appends `batches` batches of 1 to 3 events under the ids "name-0", "name-1", ..., each until it
-  // is answered. Two clients of one name stand for a repeat that overlaps its first.
+  // is answered. Two clients with one name are a batch and its concurrent repeat.
   void add_appender(const std::string& client, const std::string& name, int batches);
 
   // The same without ids and without repeats.
   void add_nameless_appender(const std::string& name, int batches);
 
-  // Under ids, each expecting the index that it believes to be next.
+  // Under ids, and each expects the index that it believes to be next.
   void add_expecting_appender(const std::string& client, const std::string& name, int batches);
 
   void add_reader(int reads);
 
-  // Trims up to somewhere, or everything, again and again.
+  // Trims to a random index, or everything, many times.
   void add_trimmer(int trims);
   void add_healer(int heals, Duration grace);
 
-  // Frees the keys of all batches but the newest, as a trim must not (H1).
+  // Frees the keys of all batches but the newest, as a trim must not (docs/hazards.md#h1).
   void add_careless_trimmer(int trims);
 
-  // Empty unless appenders were told of places that overlap, or of two for one batch.
+  // Empty unless appenders were given overlapping indexes, or two positions for one batch.
   std::string judge_answers();
 
-  // Empty if all is well: the records follow each other from 1 without hole or overlap, what was
-  // acknowledged stands where it was said to and nowhere else, and readers saw what stands there.
+  // Empty if all is well: the records follow each other from 1 without hole or overlap, every
+  // acknowledged batch is at its index and nowhere else, and readers saw exactly these events.
   std::string judge();
 
  private:
@@ -53,7 +53,7 @@ class LogWorld {
     bool named = true;
   };
 
-  // What a client knows of the log's end, however old, and after a crash, too. One knows nothing.
+  // The ends that a client knows. They survive a crash and may be old. One client has none.
   logs::KnownEnds* known_of(const std::string& client);
 
   Plan<std::monostate> append_all(std::string client, std::string name, int batches);
@@ -64,7 +64,7 @@ class LogWorld {
   Plan<std::monostate> free_often();
   Plan<std::monostate> heal_often(Duration grace);
 
-  // Counts down what a client has left to do, over its crashes.
+  // Counts down the tries that a client has left. Crashes do not reset it.
   bool once_more(const std::string& client) { return left_[client]-- > 0; }
   void acknowledge(const std::string& id, const AppendOutcome& outcome);
   bool overlaps(const std::string& id, const Appended& place) const;

@@ -1,10 +1,11 @@
-// Tallies under crashes, lost replies, late landings and clocks that disagree.
+// Tallies under crashes, lost replies, late writes and clocks that disagree.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "once/blocking_driver.h"
 #include "once/tallies.h"
 #include "testing/simulator/hunt.h"
 
@@ -19,7 +20,7 @@ constexpr Duration kBackoff{20};
 
 const SimulationOptions kSingleWrite{.writes_per_commit = 1};
 
-// Steps so long that retries meet the next minute.
+// Steps so long that retries happen in the next minute.
 SimulationOptions crossing_windows(std::size_t writes_per_commit) {
   return {.max_step = 15s, .restart_after = 90s, .writes_per_commit = writes_per_commit};
 }
@@ -35,11 +36,11 @@ using Requests = std::function<TallyRequest(int event)>;
 
 struct World {
   std::string complaint;
-  std::map<int, int> merged;  // By event: how often somebody was told that it was the first.
+  std::map<int, int> merged;  // By event: how many clients were told that they were first.
   tallies::KnownTallies known;
 };
 
-// Sends each request, again and again, until it has an answer.
+// Sends each request until it has an answer.
 Plan<std::monostate> deliver_all(Requests requests, World& world) {
   for (int event = 0; event < kEvents; ++event) {
     for (;;) {
@@ -147,7 +148,7 @@ TEST(TalliesSimulation, SketchesWithIdsAreExact) {
   expect_holds(1'000, judge_top, crossing_windows(1));
 }
 
-// --- Without ids: never less than acknowledged, never more than sent. ---
+// --- Without ids: at least what was acknowledged, at most what was sent. ---
 
 struct Sent {
   std::int64_t started = 0;
@@ -193,7 +194,7 @@ TEST(TalliesSimulation, WithoutIdsNothingIsLostAndNothingSentTwice) {
   }
 }
 
-// --- Without ids, where a repeat changes nothing: a lost reply is never the answer. ---
+// --- Without ids, for idempotent kinds: a lost reply is never the answer. ---
 
 struct Gathered {
   std::set<std::int64_t> started;
@@ -220,7 +221,7 @@ Plan<std::monostate> gather_unnamed(TallyShape shape, int client, Gathered& gath
   co_return std::monostate{};
 }
 
-// All that was acknowledged is in, and nothing that was not sent.
+// Everything acknowledged is included, and nothing that was not sent.
 bool fits(const Gathered& gathered, const TallyReading& reading) {
   const auto number = [&] { return std::get<std::int64_t>(reading.value); };
   const auto& started = gathered.started;

@@ -8,7 +8,7 @@
 
 namespace once::testing {
 
-// The value of a header in a head of a message, whatever the name's case; "" if there is none.
+// The value of a header in a head of a message, whatever the name's case; "" if it is missing.
 std::string_view header_in(std::string_view head, std::string_view name);
 
 struct HttpMessage {

@@ -1,7 +1,8 @@
-// Document 2: a row with a status, created if it does not exist. "In progress" is reported as
-// success and the message deleted, so a crashed worker's job is lost.
+// docs/recipes.md#2-claimed-jobs: a row with a status, created if it does not exist. "In progress"
+// is reported as success and the message deleted, so a crashed worker's job is lost.
 #include <gtest/gtest.h>
 
+#include "once/blocking_driver.h"
 #include "once/claims.h"
 #include "testing/seed_flaws/queue.h"
 #include "testing/simulator/hunt.h"
@@ -17,7 +18,7 @@ constexpr Duration kVisibility = 20s;
 
 Key row_of(const std::string& id) { return {{"row/" + id, ""}, 0}; }
 
-// True when the message is to be deleted.
+// True when the message must be deleted.
 Plan<bool> handle_by_document(std::string id) {
   const Key row = row_of(id);
   const std::optional<Item> existing = co_await get(row);

@@ -1,8 +1,9 @@
-// Document 3: read with the ETag, modify, write if it still matches, up to three retries without
-// jitter. A lost reply appends the entry twice, many writers give up, and a writer that leaves out
-// the condition undoes another's change.
+// docs/recipes.md#3-etag-documents: read with the ETag, modify, write if it still matches, up to
+// three retries without jitter. A lost reply appends the entry twice, many writers give up, and a
+// writer that leaves out the condition undoes another's change.
 #include <gtest/gtest.h>
 
+#include "once/blocking_driver.h"
 #include "once/documents.h"
 #include "testing/simulator/hunt.h"
 
@@ -27,10 +28,10 @@ int count_of(const Bytes& bytes, const std::string& entry) {
   return count;
 }
 
-// One modification; false when it was given up.
+// One modification; false if it gave up.
 using Modification = std::function<Plan<bool>(std::string entry)>;
 
-// --- The document's way. ---
+// --- The known design. ---
 
 Plan<bool> put_if_match(std::string entry, Guard guard, Bytes before) {
   Write write = once::put(kArchive, before + entry, guard);
@@ -50,7 +51,7 @@ Plan<bool> modify_by_document(std::string entry) {
   co_return false;
 }
 
-// As its other writers do it.
+// As its other writers do.
 Plan<bool> modify_without_condition(std::string entry) {
   const std::optional<Item> item = co_await once::get(kArchive);
   const Bytes before = item ? std::get<Bytes>(item->value) : "";
@@ -65,7 +66,7 @@ Bytes archive_by_document(Simulation& simulation) {
 
 // --- Ours. ---
 
-// Each customer is a process of its own, so none knows of the others' conflicts.
+// Each customer is a process of its own and does not know the conflicts of the others.
 Plan<bool> modify_by_update(std::string entry, Contention& own) {
   const Modify modify = [entry](const std::optional<Content>& standing) -> Result<Modified> {
     return Content{(standing ? standing->bytes : "") + entry, "text/plain"};
@@ -81,9 +82,9 @@ Bytes archive_by_update(Simulation& simulation) {
   return document ? document->content.bytes : "";
 }
 
-// --- The workload, and the judge. ---
+// --- The workload, and the check. ---
 
-// Sends the modification until there is an answer, as whatever invoked the customer would.
+// Sends the modification until there is an answer, as the caller of a customer would.
 Plan<std::monostate> invoke(const Modification& modification, std::string entry, int& given_up) {
   for (;;) {
     const Result<bool> made = co_await attempt(modification(entry));

@@ -1,10 +1,11 @@
-// Document 1: its three ways of giving indexes, as they are written, and our strategies beside
-// them. Forwarders get each batch until they acknowledge it, as a queue would have it.
+// docs/recipes.md#1-gapless-log-index: its three ways of giving indexes, as written, and our
+// strategies beside them. A forwarder gets each batch until it acknowledges it, as from a queue.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
+#include "once/blocking_driver.h"
 #include "once/log.h"
 #include "testing/simulator/hunt.h"
 
@@ -25,7 +26,7 @@ Key item_of(std::int64_t index) { return {{"log", ""}, index}; }
 
 std::string event_of(const std::string& batch, int i) { return batch + '/' + std::to_string(i); }
 
-// What a reader finds at each index.
+// The event at each index.
 using Found = std::map<std::int64_t, std::string>;
 
 // A way to keep a log of one execution.
@@ -35,7 +36,7 @@ struct Way {
   std::function<Plan<Found>()> read;
 };
 
-// --- The document's ways. ---
+// --- The known design. ---
 
 Plan<std::monostate> write_batch(std::string batch, std::int64_t first) {
   // BatchWriteItem is not one commit, and takes no conditions.
@@ -122,7 +123,7 @@ Way ours(LogStrategy strategy) {
           [stream] { return last_readable(stream); }, [stream] { return read_log(stream); }};
 }
 
-// --- The workload, and the judge. ---
+// --- The workload, and the check. ---
 
 Plan<std::monostate> forward(const Way& way, int forwarder, std::set<std::string>& acknowledged) {
   for (int i = 0; i < kBatches; ++i) {
@@ -136,7 +137,7 @@ Plan<std::monostate> forward(const Way& way, int forwarder, std::set<std::string
   co_return std::monostate{};
 }
 
-// Reads up to what is announced; all of it must be there.
+// Reads up to the announced index; every event below must exist.
 Plan<std::monostate> follow(const Way& way, std::string& complaint) {
   for (int i = 0; i < 5; ++i) {
     const Result<std::int64_t> announced = co_await attempt(way.max_index());

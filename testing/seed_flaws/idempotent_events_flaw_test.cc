@@ -1,5 +1,5 @@
-// Document 4: look the id up, and store it if it is not there. Two racers both win, and an event
-// whose consumer dies after marking it is never processed.
+// docs/recipes.md#4-idempotent-events: look the id up, and store it if it is not there. Two racers
+// both win, and an event whose consumer dies after marking it is never processed.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,8 +1,9 @@
-// Document 5: mark the event as seen, then add it. A worker that dies in between loses the event
-// for good, an add whose reply is lost counts twice, and pipelines that share a table of seen ids
-// take each other's events for duplicates.
+// docs/recipes.md#5-mergeable-state: mark the event as seen, then add it. A worker that dies in
+// between loses the event for good, an add whose reply is lost counts twice, and pipelines that
+// share a table of seen ids take each other's events for duplicates.
 #include <gtest/gtest.h>
 
+#include "once/blocking_driver.h"
 #include "once/tallies.h"
 #include "testing/simulator/hunt.h"
 
@@ -24,9 +25,9 @@ Key tally_of(const std::string& pipeline) { return tallies::tally_key("sim", pip
 // Counts one event in one pipeline.
 using Count = std::function<Plan<std::monostate>(std::string pipeline, int event)>;
 
-// --- The document's way. ---
+// --- The known design. ---
 
-// Whether the event was not seen before. The table knows no pipelines.
+// Whether the event is new. The table does not know pipelines.
 Plan<bool> mark_seen(int event) {
   Write mark = put({{"dedup", std::to_string(event)}, 0}, std::int64_t{1}, absent());
   const CommitOutcome outcome = co_await commit(mark);
@@ -38,7 +39,7 @@ Plan<std::monostate> merge_update(std::string pipeline, int event) {
     Write update = add(sum_of(pipeline), std::int64_t{1} << event);
     const Result<CommitOutcome> outcome = co_await attempt(commit(update));
     if (outcome) co_return std::monostate{};
-    co_await pause(kBackoff);  // Whatever the client library was told, it sends it again.
+    co_await pause(kBackoff);  // The client library sends it again after every error.
   }
 }
 
@@ -68,9 +69,9 @@ std::int64_t total_by_merge(Simulation& simulation, const std::string& pipeline)
   return reading ? std::get<std::int64_t>(reading->value) : 0;
 }
 
-// --- The workload, and the judge. ---
+// --- The workload, and the check. ---
 
-// Every event is delivered to every worker, and again until it is counted.
+// Every event is delivered to every worker until it is counted.
 Plan<std::monostate> consume(const Count& count, std::string pipeline) {
   for (int event = 0; event < kEvents; ++event) {
     for (;;) {
@@ -89,7 +90,7 @@ struct Way {
 const Way kDocument{count_by_document, total_by_document};
 const Way kOurs{count_by_merge, total_by_merge};
 
-// Events are powers of two, so that their sum tells which of them are missing.
+// Events are powers of two, so that their sum shows which ones are missing.
 std::string judge(Simulation& simulation, const Way& way,
                   const std::vector<std::string>& pipelines) {
   for (int i = 0; i < kWorkers; ++i) {

@@ -15,7 +15,7 @@ class SimulatedQueue {
     for (int i = 0; i < messages; ++i) messages_.push_back({"job-" + std::to_string(i), {}, false});
   }
 
-  // One that nobody hides, hidden for `visibility` from now on; nothing if there is none just now.
+  // A visible message, hidden for `visibility` from now on; nothing if none is visible now.
   std::optional<std::string> receive(Duration visibility) {
     const Time now = simulation_.clock().now();
     for (Message& message : messages_) {

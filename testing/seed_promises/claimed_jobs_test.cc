@@ -1,4 +1,4 @@
-// Document 2, claimed jobs: its flows and scenarios by name.
+// docs/recipes.md#2-claimed-jobs: its flows and scenarios by name.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "once/claims.h"
+#include "once/local.h"
 #include "once/memory_store.h"
 #include "testing/process.h"
 
@@ -26,8 +27,8 @@ class ClaimedJobs : public ::testing::Test {
 
   ManualClock clock_;
   std::unique_ptr<MemoryStore> store_ = open_memory({}, clock_);
-  Claims a_{*store_, "screenshots", clock_};
-  Claims b_{*store_, "screenshots", clock_};
+  LocalClaims a_{*store_, "screenshots", clock_};
+  LocalClaims b_{*store_, "screenshots", clock_};
 };
 
 // "Sequence Diagram: Normal Flow (No Conflict)".
@@ -66,7 +67,7 @@ TEST_F(ClaimedJobs, ScenarioB_AJobOfACrashedContainerIsTakenOver) {
   EXPECT_EQ(claim(b_, "shot-1").attempt, 2);
 }
 
-// Where the document breaks: a failed row can never be retried, and nothing is fenced.
+// Where the design breaks: a failed row can never be retried, and nothing is fenced.
 TEST_F(ClaimedJobs, AFailedJobMayBeRetried) {
   const Claimed claimed = claim(a_, "shot-1");
   ASSERT_TRUE(a_.release("shot-1", claimed.ticket, "timed out", Release::retryable).has_value());
@@ -127,7 +128,7 @@ class Scaling : public ::testing::TestWithParam<int> {
 
 TEST_P(Scaling, EveryMessageIsProcessedByOneContainer) {
   const auto store = open_memory();
-  Claims claims(*store, "screenshots");
+  LocalClaims claims(*store, "screenshots");
   {
     std::vector<std::jthread> containers;
     for (int i = 0; i < GetParam(); ++i) {

@@ -1,10 +1,11 @@
-// Document 3, ETag documents: its scenarios, its retry strategy and its test scenarios by name. Its
-// "~30 customers" are in src/primitives: document_groups_test.cc when they are combined,
-// document_contention_test.cc when they are separate.
+// docs/recipes.md#3-etag-documents: its scenarios, its retry strategy and its test scenarios by
+// name. Its "~30 customers" are in src/primitives: document_groups_test.cc if they are combined,
+// document_contention_test.cc if they are separate.
 #include <gtest/gtest.h>
 
 #include "once/documents.h"
 #include "once/faulty_store.h"
+#include "once/local.h"
 #include "once/memory_store.h"
 #include "once/metered_store.h"
 #include "stores/decorators/decorator.h"
@@ -27,7 +28,7 @@ UpdateRequest entry(const std::string& text, const std::string& id = "") {
   return {.modify = appending(text), .identity = {id}, .body = text};
 }
 
-// The document's own policy: three retries, and not more when there is contention.
+// The design's own policy: three retries, and no more under contention.
 UpdateRequest plainly(Modify modify) { return {std::move(modify), {}, {}, /*adaptive=*/false}; }
 
 class EtagDocuments : public ::testing::Test {
@@ -40,12 +41,12 @@ class EtagDocuments : public ::testing::Test {
   Document load() { return backend_.get("change-1").value().value(); }
   Bytes archive() { return load().content.bytes; }
 
-  // Like appending(), but somebody else is faster, `times` times.
+  // Like appending(), but another writer is faster, `times` times.
   Modify overtaken(int times, const std::string& text) {
     return [this, left = times,
             text](const std::optional<Content>& standing) mutable -> Result<Modified> {
       if (left-- > 0) {
-        Documents rival(*memory_, "archives", clock_, entropy_);
+        LocalDocuments rival(*memory_, "archives", clock_, entropy_);
         EXPECT_TRUE(rival.update("change-1", entry("rival;")));
       }
       return appending(text)(standing);
@@ -70,8 +71,8 @@ class EtagDocuments : public ::testing::Test {
   std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
   std::unique_ptr<MeteredStore> metered_ = meter(*memory_);
   std::unique_ptr<FaultyStore> faulty_ = inject_faults(*metered_, {}, clock_);
-  Documents frontend_{*faulty_, "archives", clock_, entropy_};
-  Documents backend_{*faulty_, "archives", clock_, entropy_};
+  LocalDocuments frontend_{*faulty_, "archives", clock_, entropy_};
+  LocalDocuments backend_{*faulty_, "archives", clock_, entropy_};
   StoreMetrics before_;
 };
 
@@ -112,8 +113,8 @@ TEST_F(EtagDocuments, AWriteWithTheEtagThatStandsSucceedsAndChangesIt) {
   EXPECT_EQ(archive(), "next");
 }
 
-// `ETagMismatchError`, `IsETagMismatch`: a type of its own, never text to search. Where S3 says 404
-// there is nothing to match, which is a mismatch too.
+// `ETagMismatchError`, `IsETagMismatch`: a type of its own, not text to search. An absent document
+// is a mismatch, too, where S3 says 404.
 TEST_F(EtagDocuments, AMismatchIsATypeThatCarriesWhatStandsThere) {
   const std::string first = load().etag;
   ASSERT_TRUE(backend_.update("change-1", entry("x;")));
@@ -124,7 +125,7 @@ TEST_F(EtagDocuments, AMismatchIsATypeThatCarriesWhatStandsThere) {
   EXPECT_FALSE(backend_.get("change-2").value().has_value());
 }
 
-// "Updated Functions": every writer is conditional; there is no other way to write.
+// "Updated Functions": every write is conditional.
 TEST_F(EtagDocuments, NoWriterCanBypassTheCondition) {
   const WriteOutcome unseen = backend_.put("change-1", {"mine", "text/plain"}, {}).value();
   EXPECT_TRUE(std::holds_alternative<PreconditionFailed>(unseen));
@@ -134,7 +135,7 @@ TEST_F(EtagDocuments, NoWriterCanBypassTheCondition) {
   EXPECT_EQ(archive(), "created;processed;meeting scheduled;meeting cancelled;");
 }
 
-// Notes how long a caller was made to sleep.
+// Records how long a caller had to sleep.
 class NotingClock final : public Clock {
  public:
   explicit NotingClock(ManualClock& clock) : clock_(clock) {}
@@ -159,7 +160,7 @@ TEST_F(EtagDocuments, RetriesWaitUpTo100Then200Then400MillisecondsAndNotInStep) 
   std::vector<Duration> shortest(3, 1h);
   for (int i = 0; i < 100; ++i) {
     NotingClock noting(clock_);
-    Documents instance(*metered_, "archives", noting, entropy_);
+    LocalDocuments instance(*metered_, "archives", noting, entropy_);
     ASSERT_TRUE(instance.update("change-1", plainly(overtaken(4, "x;"))));
     ASSERT_EQ(noting.slept.size(), 3U);
     for (std::size_t k = 0; k < 3; ++k) {
@@ -193,7 +194,7 @@ TEST_F(EtagDocuments, AnotherErrorIsNeitherRetriedNorTakenForAMismatch) {
     }
   } denying(*metered_);
   NotingClock noting(clock_);
-  Documents instance(denying, "archives", noting, entropy_);
+  LocalDocuments instance(denying, "archives", noting, entropy_);
   EXPECT_EQ(code_of(instance.update("change-1", entry("x;"))), ErrorCode::denied);
   EXPECT_TRUE(noting.slept.empty());
 }
@@ -219,7 +220,7 @@ TEST_F(EtagDocuments, TestScenario3_PersistentConflictsFailAfterThreeRetries) {
   EXPECT_EQ(archive(), "created;rival;rival;rival;rival;");
 }
 
-// "Monitoring Recommendations": what the server's metrics of these names are made of.
+// "Monitoring Recommendations": the values behind the server's metrics of these names.
 TEST_F(EtagDocuments, MismatchesRetriesAndLatenciesAreCounted) {
   ASSERT_TRUE(backend_.update("change-1", plainly(overtaken(2, "x;"))));
   EXPECT_EQ(commits(), 3U);
@@ -262,7 +263,7 @@ TEST_F(EtagDocuments, ModificationsThatWaitTogetherAreOneWrite) {
   EXPECT_EQ(commits(), 1U);
 }
 
-// Where the document breaks: the reply is lost, and the same entry is appended twice.
+// Where the design breaks: the reply is lost, and the same entry is appended twice.
 TEST_F(EtagDocuments, ALostReplyAppendsNoEntryTwice) {
   for (const Fault fault : {Fault::fail_after, Fault::lose_reply, Fault::land_late}) {
     const std::string text = "x" + std::to_string(static_cast<int>(fault)) + ";";

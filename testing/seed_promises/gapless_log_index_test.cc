@@ -1,11 +1,13 @@
-// Document 1, gapless log index: its three solutions are our three strategies, and each promise
-// holds for each of them. Under crashes and lost replies: testing/seed_flaws, testing/primitives.
+// docs/recipes.md#1-gapless-log-index: its three solutions are our three strategies, and each
+// promise holds for each of them. Under crashes and lost replies: testing/seed_flaws,
+// testing/primitives.
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "once/claims.h"
 #include "once/faulty_store.h"
+#include "once/local.h"
 #include "once/log.h"
 #include "once/memory_store.h"
 #include "once/metered_store.h"
@@ -54,7 +56,7 @@ class GaplessLogIndex : public ::testing::TestWithParam<LogStrategy> {
     return places;
   }
 
-  // What a reader gets from the first index on, which must come without a gap. A void is "".
+  // The events from the first index on, which must have no gap. A void is "".
   Messages replay() {
     const LogPage page = log_.read("abc123", {.limit = 10'000}).value();
     Messages messages;
@@ -67,7 +69,7 @@ class GaplessLogIndex : public ::testing::TestWithParam<LogStrategy> {
     return messages;
   }
 
-  // The same once whoever will not come any more is given up.
+  // The same once the missing appender is given up.
   Messages healed_replay() {
     if (!reserves()) return replay();
     EXPECT_TRUE(log_.heal("abc123").has_value());
@@ -80,7 +82,7 @@ class GaplessLogIndex : public ::testing::TestWithParam<LogStrategy> {
   Entropy entropy_{1};
   std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
   std::unique_ptr<MeteredStore> metered_ = meter(*memory_);
-  Log log_{*metered_, "default", GetParam(), clock_, entropy_};
+  LocalLog log_{*metered_, "default", GetParam(), clock_, entropy_};
   logs::Stream stream_ = logs::stream("default", "abc123", GetParam());
 };
 
@@ -95,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Solutions, GaplessLogIndex,
 
 using Indexed = std::map<std::int64_t, std::string>;
 
-// Stores 20 batches of 1 to 3 events, and notes where it was told that they are.
+// Stores 20 batches of 1 to 3 events, and records the indexes it was given.
 Plan<std::monostate> forward(logs::Stream stream, int forwarder, Indexed& told) {
   for (int b = 0; b < 20; ++b) {
     const int number = forwarder * 1'000 + 10 * b;
@@ -123,7 +125,8 @@ TEST_P(GaplessLogIndex, NoDuplicateIndexesNoGapsNoLostLogs) {
   EXPECT_EQ(replay(), expected);
 }
 
-// "Example Scenario", and "How It Works" of each solution: both read 100, nobody shares an index.
+// "Example Scenario", and "How It Works" of each solution: both read 100, and no index is used
+// twice.
 TEST_P(GaplessLogIndex, ExampleScenarioBothForwardersReadOneHundred) {
   store_logs(numbered(-99, 0));
   const std::vector<Appended> places = store_in_step(numbered(1, 3), numbered(4, 5));
@@ -163,7 +166,7 @@ TEST_P(GaplessLogIndex, TimestampAndMessageAreStored) {
   EXPECT_EQ(log_.read("abc123").value().events, expected);
 }
 
-// StoreLogs: "handle pagination if > 25 items". Whatever the store refuses, no part is dropped.
+// StoreLogs: "handle pagination if > 25 items". If the store refuses, no part is dropped.
 TEST_P(GaplessLogIndex, SixtyEventsAreStoredAdjacentOrNotAtAll) {
   for (int refused = 0; refused < 5; ++refused) {
     const Messages batch = numbered(100 * refused, 100 * refused + 59);
@@ -172,7 +175,7 @@ TEST_P(GaplessLogIndex, SixtyEventsAreStoredAdjacentOrNotAtAll) {
     std::vector<Fault> faults(refused, Fault::none);
     faults.push_back(Fault::fail_before);
     throttled->script(faults);
-    Log forwarder(*throttled, "default", GetParam(), clock_, entropy_);
+    LocalLog forwarder(*throttled, "default", GetParam(), clock_, entropy_);
     while (!forwarder.append("abc123", events(batch), request)) continue;
     Messages stored = healed_replay();
     ASSERT_EQ(stored.size(), (refused + 1) * batch.size());
@@ -181,7 +184,7 @@ TEST_P(GaplessLogIndex, SixtyEventsAreStoredAdjacentOrNotAtAll) {
   }
 }
 
-// Where the document breaks: a forwarder dies between reserving a range and writing it.
+// Where the design breaks: a forwarder dies between reserving a range and writing it.
 TEST_P(GaplessLogIndex, AForwarderThatDiesAnywhereLeavesNoGapAndNothingIsAnnouncedUnwritten) {
   for (int rounds = 0; rounds < 5; ++rounds) {
     {
@@ -196,7 +199,7 @@ TEST_P(GaplessLogIndex, AForwarderThatDiesAnywhereLeavesNoGapAndNothingIsAnnounc
   }
 }
 
-// Where the document breaks: a redelivered batch gets new indexes.
+// Where the design breaks: a redelivered batch gets new indexes.
 TEST_P(GaplessLogIndex, ARedeliveredBatchKeepsItsIndexes) {
   const Appended first = store_logs(numbered(1, 3), {.batch = "delivery-1"});
   store_logs(numbered(4, 5), {.batch = "delivery-2"});
@@ -204,7 +207,7 @@ TEST_P(GaplessLogIndex, ARedeliveredBatchKeepsItsIndexes) {
   EXPECT_EQ(replay(), numbered(1, 5));
 }
 
-// Where the document breaks: every batch re-reads the whole log.
+// Where the design breaks: every batch re-reads the whole log.
 TEST_P(GaplessLogIndex, AnAppendReadsNoMoreOfALongLogThanOfAShortOne) {
   const auto cost = [this] {
     const StoreMetrics before = metered_->snapshot();
@@ -240,7 +243,7 @@ TEST_P(GaplessLogIndex, LiveOutputIsIdenticalToReplayForThoseWhoJoinLateOrReconn
 TEST(NamedLocks, HaveALeaseRenewalAndAListOfHolders) {
   ManualClock clock;
   const auto store = open_memory({}, clock);
-  Claims locks(*store, "locks", clock);
+  LocalClaims locks(*store, "locks", clock);
   const ClaimRequest request{.owner = "A", .lease = 10s, .ttl = 0s};
   const Claimed held = std::get<Claimed>(locks.take("abc123", request).value());
   clock.advance(9s);

@@ -1,5 +1,5 @@
-// Document 4, idempotent events: its seven tests by name, the figures it states (how long a check
-// takes is measured in bench/), its acceptance criteria and its future enhancements.
+// docs/recipes.md#4-idempotent-events: its seven tests by name, the figures it states (how long a
+// check takes is measured in bench/), its acceptance criteria and its future enhancements.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -9,6 +9,7 @@
 
 #include "once/claims.h"
 #include "once/faulty_store.h"
+#include "once/local.h"
 #include "once/memory_store.h"
 #include "once/metered_store.h"
 #include "testing/code_of.h"
@@ -30,7 +31,7 @@ class IdempotencyChecker : public ::testing::Test {
   static constexpr Duration kTtl = 24h;
   ManualClock clock_;
   std::unique_ptr<MemoryStore> store_ = open_memory({}, clock_);
-  Claims claims_{*store_, "events", clock_};
+  LocalClaims claims_{*store_, "events", clock_};
 };
 
 // "Test Cases", 1 to 7.
@@ -113,15 +114,15 @@ TEST_F(IdempotencyChecker, ADuplicateIsToldWhenTheOriginalWasProcessed) {
 // "Error Handling": "continue processing if idempotency check fails".
 TEST_F(IdempotencyChecker, AnEventIsProcessedWhenTheCheckItselfFails) {
   const auto down = inject_faults(*store_, {.fail_before = 1}, clock_);
-  Claims checker(*down, "events", clock_);
+  LocalClaims checker(*down, "events", clock_);
   const std::vector<std::string> ids = {"event-1"};
   EXPECT_EQ(code_of(checker.seen(ids, kTtl)), ErrorCode::unavailable);
   checker.set_if_store_down(IfStoreDown::proceed);
   EXPECT_TRUE(checker.seen(ids, kTtl).value().front());
 }
 
-// Where the document breaks: what fails validation stays marked, and a redelivery of an event that
-// is being processed is acknowledged.
+// Where the design breaks: an event that fails validation stays marked, and a redelivery of one
+// that is being processed is acknowledged.
 TEST_F(IdempotencyChecker, AnEventThatFailsValidationMayComeAgainAndOneInFlightIsNoDuplicate) {
   const Claimed claimed = std::get<Claimed>(claims_.take("event-1", {}).value());
   EXPECT_TRUE(std::holds_alternative<Busy>(claims_.take("event-1", {}).value()));
@@ -132,7 +133,7 @@ TEST_F(IdempotencyChecker, AnEventThatFailsValidationMayComeAgainAndOneInFlightI
 // "When to Add Persistent Store": restarts, and several pods that share their state.
 TEST_F(IdempotencyChecker, ARestartForgetsNothingThatTheStoreKeeps) {
   EXPECT_FALSE(is_duplicate("event-1"));
-  Claims another_instance(*store_, "events", clock_);
+  LocalClaims another_instance(*store_, "events", clock_);
   const std::vector<std::string> ids = {"event-1"};
   EXPECT_FALSE(another_instance.seen(ids, kTtl).value().front());
 }
@@ -149,7 +150,7 @@ TEST_F(IdempotencyChecker, EachEventTypeHasItsOwnTtl) {
 
 TEST_F(IdempotencyChecker, ABatchIsCheckedInOneCall) {
   const auto metered = meter(*store_);
-  Claims checker(*metered, "events", clock_);
+  LocalClaims checker(*metered, "events", clock_);
   const std::vector<std::string> ids = {"a", "b", "a"};
   EXPECT_EQ(checker.seen(ids, kTtl).value(), std::vector<bool>({true, true, false}));
   EXPECT_EQ(metered->snapshot().commit_each.calls, 1U);
@@ -157,7 +158,7 @@ TEST_F(IdempotencyChecker, ABatchIsCheckedInOneCall) {
 
 TEST_F(IdempotencyChecker, WhenFullTheLeastRecentlyUsedIsForgotten) {
   const auto small = open_memory({.max_bytes = 64U << 10}, clock_);
-  Claims checker(*small, "events", clock_);
+  LocalClaims checker(*small, "events", clock_);
   for (int i = 0; i < 10'000; ++i) {
     const std::vector<std::string> id = {"id-" + std::to_string(i)};
     ASSERT_TRUE(checker.seen(id, kTtl).value().front());
@@ -168,7 +169,7 @@ TEST_F(IdempotencyChecker, WhenFullTheLeastRecentlyUsedIsForgotten) {
 }
 
 TEST_F(IdempotencyChecker, TenantsDoNotShareIds) {
-  Claims tenant(*store_, "tenant-2", clock_);
+  LocalClaims tenant(*store_, "tenant-2", clock_);
   const std::vector<std::string> ids = {"event-1"};
   EXPECT_FALSE(is_duplicate("event-1"));
   EXPECT_TRUE(tenant.seen(ids, kTtl).value().front());

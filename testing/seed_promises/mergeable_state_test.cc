@@ -1,5 +1,5 @@
-// Document 5, mergeable state: what each function of its package promises, by the names it gives.
-// Its Create...Table helpers have nothing to do here: a new store needs no preparation.
+// docs/recipes.md#5-mergeable-state: what each function of its package promises, by the names it
+// gives. Its Create...Table helpers have nothing to do here: a new store needs no preparation.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -7,6 +7,7 @@
 
 #include "once/claims.h"
 #include "once/faulty_store.h"
+#include "once/local.h"
 #include "once/memory_store.h"
 #include "once/metered_store.h"
 #include "once/retrying_store.h"
@@ -63,7 +64,7 @@ class MergeableState : public ::testing::Test {
   std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
   std::unique_ptr<MeteredStore> metered_ = meter(*memory_);
   std::unique_ptr<FaultyStore> faulty_ = inject_faults(*metered_, {}, clock_);
-  Tallies state_{*faulty_, "pipeline", clock_, entropy_};
+  LocalTallies state_{*faulty_, "pipeline", clock_, entropy_};
 };
 
 // "Overview" and Int64SumStore.MergeUpdate: atomic add, "no read, no contention".
@@ -93,7 +94,7 @@ TEST_F(MergeableState, Int64SumStore_GetManyKeepsTheOrderAndShowsWhatIsMissing) 
     keys.push_back("k" + std::to_string(i * 7 % 300));
     if (i % 3 != 0) merge(keys.back(), number(sum, i));
   }
-  const auto readings = Tallies(limited, "pipeline", clock_, entropy_).read_all(keys).value();
+  const auto readings = LocalTallies(limited, "pipeline", clock_, entropy_).read_all(keys).value();
   ASSERT_EQ(readings.size(), keys.size());
   for (int i = 0; i < 300; ++i) {
     ASSERT_EQ(readings[i].has_value(), i % 3 != 0) << i;
@@ -109,7 +110,7 @@ TEST_F(MergeableState, BytesStore_GetManyOfAThrottledStoreIsWholeOrAnError) {
   faulty_->script(std::vector(3, Fault::fail_before));
   EXPECT_EQ(code_of(state_.read_all(keys)), ErrorCode::unavailable);
   const auto retrying = retry(*faulty_, {}, clock_, entropy_);
-  Tallies patient(*retrying, "pipeline", clock_, entropy_);
+  LocalTallies patient(*retrying, "pipeline", clock_, entropy_);
   const auto readings = patient.read_all(keys).value();
   for (const auto& reading : readings) EXPECT_EQ(std::get<std::int64_t>(reading->value), 1);
   EXPECT_EQ(readings.size(), 2U);
@@ -164,7 +165,7 @@ TEST_F(MergeableState, Int64MaxStore_AMissingBucketIsNoZero) {
 // BytesStore.MergeUpdate: compare-and-swap of a sketch; concurrent writers lose nothing.
 TEST_F(MergeableState, BytesStore_ConcurrentMergesOfAHotKeyAllMakeProgress) {
   StillClock still;
-  Tallies state(*metered_, "pipeline", still);
+  LocalTallies state(*metered_, "pipeline", still);
   on_workers([&](int worker) {
     for (int i = 0; i < kEach; ++i) {
       const std::string name = std::to_string(worker) + "." + std::to_string(i);
@@ -197,7 +198,7 @@ TEST_F(MergeableState, BytesStore_AMergeThatNeverWinsEndsAsUnavailable) {
   rival.act = [this] { merge("hll", items(distinct, {"theirs"})); };
   merge("hll", items(distinct, {"theirs"}));
   const Time start = clock_.now();
-  Tallies unlucky(rival, "pipeline", clock_, entropy_);
+  LocalTallies unlucky(rival, "pipeline", clock_, entropy_);
   const auto outcome = unlucky.merge("hll", items(distinct, {"ours"}));
   EXPECT_EQ(code_of(outcome), ErrorCode::unavailable);
   EXPECT_LE(clock_.now() - start, kAttemptLife);
@@ -233,7 +234,7 @@ TEST_F(MergeableState, BytesStore_ASketchThatDoesNotDecodeIsAnErrorAndStays) {
 
 // Deduper.MarkSeen: "exactly one's PutItem succeeds".
 TEST_F(MergeableState, Deduper_OfConcurrentClaimsExactlyOneIsFirstSeen) {
-  Claims deduper(*metered_, "pipeline", clock_, entropy_);
+  LocalClaims deduper(*metered_, "pipeline", clock_, entropy_);
   const std::vector<std::string> event = {"event-1"};
   std::atomic<int> first = 0;
   on_workers([&](int) { first += deduper.seen(event, 24h).value().front() ? 1 : 0; });
@@ -242,8 +243,8 @@ TEST_F(MergeableState, Deduper_OfConcurrentClaimsExactlyOneIsFirstSeen) {
 
 // NewDeduper: `ttl` is how long a claim is retained. Where it breaks: ids have no namespace.
 TEST_F(MergeableState, Deduper_AnIdIsKeptForItsTtlAndInItsNamespace) {
-  Claims deduper(*metered_, "pipeline", clock_, entropy_);
-  Claims other(*metered_, "other-pipeline", clock_, entropy_);
+  LocalClaims deduper(*metered_, "pipeline", clock_, entropy_);
+  LocalClaims other(*metered_, "other-pipeline", clock_, entropy_);
   const std::vector<std::string> event = {"event-1"};
   EXPECT_TRUE(deduper.seen(event, 24h).value().front());
   EXPECT_TRUE(other.seen(event, 24h).value().front());

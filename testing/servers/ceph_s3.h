@@ -21,10 +21,10 @@ class CephS3 {
  public:
   static constexpr const char* kAccessKey = "AKIATEST";
   static constexpr const char* kSecretKey = "SECRETTEST";
-  // Somebody else, who may use nobody's buckets.
+  // Another user, who has no rights to any bucket.
   static constexpr const char* kStrangersKey = "AKIASTRANGER";
 
-  // Why there is none to start on this machine; nothing if there is one.
+  // Why it cannot be started on this machine; nothing if it can.
   static std::optional<std::string> missing();
 
   // Starts one on free loopback ports, in a private directory, keeping all in memory; back when it

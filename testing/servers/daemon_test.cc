@@ -16,7 +16,7 @@
 namespace once::testing {
 namespace {
 
-// Gone, or dead and not yet waited for by whoever inherited it.
+// Gone, or dead and not yet waited for by the process that inherited it.
 bool ended(pid_t pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(status, line);) {

@@ -20,7 +20,7 @@ class DynamoDbLocal final : public PortServer {
     on_disk,  // Survives kill() and start().
   };
 
-  // Why there is none to start on this machine; nothing if there is one.
+  // Why it cannot be started on this machine; nothing if it can.
   static std::optional<std::string> missing();
 
   explicit DynamoDbLocal(Data data = Data::in_memory) : PortServer("DynamoDB Local"), data_(data) {

@@ -11,7 +11,7 @@
 
 namespace once::testing {
 
-// Started when it is first asked for. Its process ends with the thread that asked, which is to be
+// Started when it is first asked for. Its process ends with the thread that asked, which has to be
 // the program's first.
 inline DynamoDbLocal& shared_dynamodb() {
   // Any keys will do, but some there must be; programs that are started inherit them.

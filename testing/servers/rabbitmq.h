@@ -14,7 +14,7 @@ namespace once::testing {
 
 class RabbitMq final : public PortServer {
  public:
-  // Why there is none to start on this machine; nothing if there is one.
+  // Why it cannot be started on this machine; nothing if it can.
   static std::optional<std::string> missing();
 
   // With a directory of a certificate.pem and a key.pem it speaks TLS, too, on 127.0.0.1 and

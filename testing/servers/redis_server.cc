@@ -3,8 +3,23 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 
 namespace once::testing {
+namespace {
+
+std::string output_of(const std::string& line) {
+  std::string said;
+  FILE* const out = ::popen(line.c_str(), "r");
+  if (out == nullptr) std::abort();
+  std::array<char, 4096> room{};
+  while (std::fgets(room.data(), room.size(), out) != nullptr) said += room.data();
+  ::pclose(out);
+  while (!said.empty() && said.back() == '\n') said.pop_back();
+  return said;
+}
+
+}  // namespace
 
 std::optional<std::string> RedisServer::missing() {
   for (const char* const program : {"redis-server", "redis-cli"}) {
@@ -14,15 +29,19 @@ std::optional<std::string> RedisServer::missing() {
 }
 
 std::string RedisServer::cli(const std::string& command) const {
-  const std::string line = "redis-cli -p " + std::to_string(port()) + " " + command + " 2>&1";
-  std::string said;
-  FILE* const out = ::popen(line.c_str(), "r");
-  if (out == nullptr) std::abort();
-  std::array<char, 4096> room{};
-  while (std::fgets(room.data(), room.size(), out) != nullptr) said += room.data();
-  ::pclose(out);
-  while (!said.empty() && said.back() == '\n') said.pop_back();
-  return said;
+  return output_of("redis-cli -p " + std::to_string(port()) + " " + command + " 2>&1");
+}
+
+double RedisServer::seconds_of_set_nx(std::size_t clients, std::size_t count) const {
+  const std::string said = output_of("redis-benchmark -p " + std::to_string(port()) + " -c " +
+                                     std::to_string(clients) + " -n " + std::to_string(count) +
+                                     " -r 1000000000 --csv SET 'claim/bench/__rand_int__' " +
+                                     std::string(100, 'v') + " NX PX 86400000 2>/dev/null");
+  const std::size_t line = said.find("\"SET");  // "SET …","12345.67",…
+  const std::size_t at = line == std::string::npos ? line : said.find("\",\"", line);
+  const double rate = at == std::string::npos ? 0 : std::strtod(said.c_str() + at + 3, nullptr);
+  if (rate <= 0) throw std::runtime_error("redis-benchmark says no rate: " + said);
+  return static_cast<double>(count) / rate;
 }
 
 std::unique_ptr<Daemon> RedisServer::launch() {

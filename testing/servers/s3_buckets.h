@@ -13,7 +13,7 @@
 
 namespace once::testing {
 
-// Started when it is first asked for. Its processes end with the thread that asked, which is to be
+// Started when it is first asked for. Its processes end with the thread that asked, which has to be
 // the program's first.
 inline CephS3& shared_s3() {
   // Programs that are started inherit the keys.

@@ -97,7 +97,7 @@ struct AnswerText {
     if (!answer) return kind(answer, "");
     if (committed(*answer)) return "committed";
     const Lost& lost = std::get<Lost>(*answer);
-    return "lost write " + std::to_string(lost.write) + " to " + describe(lost.standing);
+    return "lost write " + std::to_string(lost.write) + " to " + describe(lost.current);
   }
   template <class T>
   static std::string kind(const Result<T>& answer, const std::string& good) {

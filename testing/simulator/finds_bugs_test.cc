@@ -1,5 +1,5 @@
-// Shows that the simulator can find bugs: two patterns as people write them are caught, and the
-// same jobs as one guarded commit are not. The documents' own algorithms are in testing/seed_flaws.
+// Shows that the simulator can find bugs: it catches two common patterns, and passes the same jobs
+// done by one guarded commit. Known designs with such flaws are in testing/seed_flaws.
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ bool run_clients(Simulation& simulation, const Script& script) {
   return simulation.run();
 }
 
-// Whether the commit happened, as a naive program sees it: it tries again until told that it did.
+// A naive program: tries again until it is told that the commit happened.
 Plan<bool> insist(Write write) {
   for (;;) {
     const Result<CommitOutcome> outcome = co_await attempt(commit(write));
@@ -79,7 +79,7 @@ Plan<std::monostate> count_by_commit(int client) {
       std::vector<Write> writes = {put(marker, std::int64_t{1}, absent()),
                                    add(key_of("counter"), 1)};
       const Result<CommitOutcome> outcome = co_await attempt(commit(writes));
-      if (outcome) break;  // Lost means that an earlier try landed.
+      if (outcome) break;  // Lost means that an earlier try succeeded.
       co_await pause(kBackoff);
     }
   }
@@ -92,7 +92,7 @@ std::string judge_commit(Simulation& simulation) {
   return total == kClients * kEach ? "" : "counted " + std::to_string(total);
 }
 
-// --- A consumer: every event, delivered to everyone, must have its effect once. ---
+// --- A consumer: every event is delivered to every client and must have its effect once. ---
 
 Plan<std::monostate> consume_by_mark_then_act() {
   for (int i = 0; i < kEach; ++i) {

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kTraceTail = 4'000;
 
-// Sanitizers slow every step up to fifty times, and find what they are for in a few seeds; the
-// promises are checked with all of them without one.
+// Sanitizers make every step up to fifty times slower and need only a few seeds; all seeds run
+// without them.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr std::size_t kSeedDivisor = 20;
 #else

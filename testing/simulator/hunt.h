@@ -1,4 +1,4 @@
-// Runs one scenario under many seeds and reports the first that breaks its promise.
+// Runs one scenario under many seeds and reports the first seed that breaks its promise.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace once::testing {
 
-// Prepares and runs the simulation, and says what went wrong, or nothing if all is well.
+// Prepares and runs the simulation. Returns what went wrong; empty if nothing did.
 using Scenario = std::function<std::string(Simulation&)>;
 
 struct Finding {
@@ -24,8 +24,8 @@ struct Finding {
 std::optional<Finding> find_bug(std::size_t seeds, const Scenario& scenario,
                                 SimulationOptions options = {});
 
-// Fails the running test if any seed breaks the scenario; says which, and the command that replays
-// it. ONCE_SEED=N in the environment runs that seed alone and prints its trace; ONCE_LONG=1 runs
+// Fails the running test if any seed breaks the scenario, and prints the command that replays it.
+// ONCE_SEED=N in the environment runs that seed alone and prints its trace; ONCE_LONG=1 runs
 // fifty times as many.
 void expect_holds(std::size_t seeds, const Scenario& scenario, SimulationOptions options = {});
 

@@ -8,7 +8,7 @@
 
 namespace once::testing {
 
-// One logical client: a script, the plan it is in the middle of, and a clock that is off.
+// One client: a script, the plan it is performing, and a clock that is wrong.
 class Simulation::Client {
  public:
   Client(std::string name, Script script, Duration skew)
@@ -20,7 +20,7 @@ class Simulation::Client {
     detail::start(*run_, *plan_);
   }
 
-  // Gone in the middle of whatever it did; it comes back at `restart`.
+  // Abandons the plan; the client starts again at `restart`.
   void crash(Time restart) {
     plan_.reset();
     run_.reset();
@@ -36,8 +36,8 @@ class Simulation::Client {
   detail::PlanState& run() { return *run_; }
   const std::string& name() const { return name_; }
 
-  Time ready_at{};                               // Not picked before.
-  std::optional<Result<std::monostate>> ending;  // Once the script came to its end.
+  Time ready_at{};                               // Not scheduled before that.
+  std::optional<Result<std::monostate>> ending;  // Once the script has ended.
 
  private:
   class Run final : public detail::PlanState {
@@ -60,7 +60,7 @@ class Simulation::Client {
   std::optional<Plan<std::monostate>> plan_;
 };
 
-// A commit whose sender was told that its outcome is unknown, and which is still on its way.
+// A commit that was answered as unknown and is not performed yet.
 struct Simulation::Late {
   std::string sender;
   std::vector<Write> writes;
@@ -101,12 +101,12 @@ void Simulation::note(const std::string& line) {
             ' ' + line + '\n';
 }
 
-// False when nobody has anything left to do.
+// False if no client has anything left to do.
 bool Simulation::step() {
   clock_.advance(Duration(
       static_cast<std::int64_t>(below(static_cast<std::uint64_t>(options_.max_step.count()) + 1))));
   if (!late_.empty() && chance(100)) {
-    land(below(late_.size()));
+    perform_late(below(late_.size()));
     return true;
   }
   if (Client* client = pick()) {
@@ -114,11 +114,11 @@ bool Simulation::step() {
     return true;
   }
   if (late_.empty()) return false;
-  land(below(late_.size()));
+  perform_late(below(late_.size()));
   return true;
 }
 
-// One of those who can go on; if all of them wait, time moves to where the first can.
+// One of the clients that can continue. If all wait, time moves on until the first can.
 Simulation::Client* Simulation::pick() {
   std::vector<Client*> waiting;
   for (const auto& client : clients_) {
@@ -191,7 +191,7 @@ void Simulation::crash(Client& client) {
   record(client, "crashes");
 }
 
-// The plan goes on to its next step, or to its end.
+// Continues the plan to its next step or its end.
 void Simulation::settle(Client& client) {
   detail::go_on(client.run());
   if (client.run().leaf == nullptr) {
@@ -204,7 +204,7 @@ void Simulation::settle(Client& client) {
   }
 }
 
-void Simulation::land(std::size_t which) {
+void Simulation::perform_late(std::size_t which) {
   const Late late = std::move(late_[which]);
   late_.erase(late_.begin() + static_cast<std::ptrdiff_t>(which));
   const Result<CommitOutcome> outcome = store_->commit(late.writes);

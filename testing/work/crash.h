@@ -42,7 +42,9 @@ class CrashTest {
         messages_(is_long() ? 10'000 : 1'000),
         patience_(std::chrono::seconds(120) * (messages_ / 1'000)),
         store_(std::get<0>(with)),
-        gives_(std::get<0>(with) == "s3" ? Endpoint::Gives::results : Endpoint::Gives::tallies),
+        gives_(harness_of(std::get<0>(with)).commits == StoreHarness::Commits::any
+                   ? Endpoint::Gives::tallies
+                   : Endpoint::Gives::results),
         once_(open(store_.address()).value()),
         endpoint_(gives_),
         fleet_(static_cast<std::size_t>(std::get<1>(with))) {
@@ -178,7 +180,7 @@ class CrashTest {
   const CrashWorld world_;
   const int messages_;
   const std::chrono::seconds patience_;
-  const StoreAtAddress store_;
+  const SharedStore store_;
   const Endpoint::Gives gives_;
   std::mt19937 random_{1};
   Once once_;

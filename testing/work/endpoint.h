@@ -34,7 +34,7 @@ class Endpoint final : public server::Handler {
     holding_ = true;
   }
   void release() {
-    std::vector<std::pair<server::Done, std::string>> held;
+    std::vector<std::pair<server::ReplyCallback, std::string>> held;
     {
       const std::lock_guard lock(mutex_);
       holding_ = false;
@@ -49,7 +49,7 @@ class Endpoint final : public server::Handler {
     return came_.wait_for(lock, within, [&] { return requests_ >= requests; });
   }
 
-  server::Reply respond(api::Request request, Home&, Done later) override {
+  server::Reply respond(api::Request request, Executor&, ReplyCallback later) override {
     constexpr std::string_view kBefore = "\"id\":\"";
     const std::size_t from = request.body.find(kBefore) + kBefore.size();
     std::string id = request.body.substr(from, request.body.find('"', from) - from);
@@ -76,7 +76,7 @@ class Endpoint final : public server::Handler {
   std::condition_variable came_;
   int requests_ = 0;
   bool holding_ = false;
-  std::vector<std::pair<server::Done, std::string>> held_;
+  std::vector<std::pair<server::ReplyCallback, std::string>> held_;
   std::string url_;
   server::Server server_{{.threads = 1}, *this};
 };

@@ -9,7 +9,7 @@ class CrashOnRabbitMq : public ::testing::TestWithParam<CrashCase> {};
 
 TEST_P(CrashOnRabbitMq, EveryEffectHappensExactlyOnceAndNoneIsLostOrStuck) {
   ONCE_NEEDS_SERVER(RabbitMq);
-  ONCE_NEEDS_STORE(std::get<0>(GetParam()));
+  ONCE_NEEDS_SERVER_OF(harness_of(std::get<0>(GetParam())));
   const RabbitMqQueue queue;
   CrashWorld world{.queue = queue.address(),
                    .send =

@@ -9,7 +9,7 @@ class CrashOnSqs : public ::testing::TestWithParam<CrashCase> {};
 
 TEST_P(CrashOnSqs, EveryEffectHappensExactlyOnceAndNoneIsLostOrStuck) {
   ONCE_NEEDS_SERVER(ElasticMq);
-  ONCE_NEEDS_STORE(std::get<0>(GetParam()));
+  ONCE_NEEDS_SERVER_OF(harness_of(std::get<0>(GetParam())));
   static int count = 0;
   const std::string name = "jobs-" + std::to_string(++count);
   ElasticMq& server = shared_elasticmq();

@@ -1,4 +1,4 @@
-// The machinery behind Plan<T>: for drivers; plans never name it.
+// The machinery behind Plan<T>, for drivers. Plans never name it.
 //
 // Plans nest: awaiting a plan starts it as a child. Only the innermost one, the leaf, is suspended
 // at a step. An error climbs from the leaf to the first awaiter that asked for it by attempt();
@@ -77,7 +77,7 @@ class PlanState {
   Entropy& entropy;
   bool combines = false;         // The driver takes ChangeSteps and merges them.
   PromiseBase* leaf = nullptr;   // Null before the start and after the end.
-  std::coroutine_handle<> next;  // Who is to be resumed before the driver has its turn.
+  std::coroutine_handle<> next;  // Resumed before control goes back to the driver.
   Step step;                     // What the leaf waits for.
   bool step_strict = false;      // The step's error ends the leaf.
 
@@ -98,8 +98,8 @@ class PromiseBase {
   virtual void fail(Error error) = 0;
   virtual const Error* error() const = 0;
 
-  // Whoever goes on once this plan has its result: the parent, or its first ancestor that takes an
-  // error, or null when the root is done.
+  // What to resume once this plan has its result: the parent; after an error the first ancestor
+  // that attempted; null when the root is done.
   std::coroutine_handle<> next_up() noexcept {
     PromiseBase* at = this;
     while (at->parent != nullptr) {

@@ -17,7 +17,7 @@ constexpr double kLeastRate = 1e-9;
 constexpr double kMostRate = 0.5;
 constexpr std::size_t kWordBytes = 8;
 
-// The bits an item stands for, one after the other.
+// The bits of an item, one after the other.
 class Probes {
  public:
   Probes(std::string_view item, std::size_t bits) : bits_(bits) {

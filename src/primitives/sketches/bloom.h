@@ -1,7 +1,7 @@
-// Whether an item was added, without keeping it: never "no" for one that was; "yes" for one that
-// was not at the declared rate at most, on average over items, as long as no more than `capacity`
-// were added (Bloom 1970; k probes from two hashes, Kirsch and Mitzenmacher 2006, in the enhanced
-// form of Dillinger and Manolios 2004).
+// Whether an item was added, without keeping it. Never "no" for an item that was added. For one
+// that was not, "yes" at most at the declared rate, on average over items, as long as no more than
+// `capacity` were added (Bloom 1970; k probes from two hashes, Kirsch and Mitzenmacher 2006, in the
+// enhanced form of Dillinger and Manolios 2004).
 //
 // With n items of capacity c and rate p the filter has m = ceil(c ln(1/p) / ln(2)^2) bits, rounded
 // up to whole words, and k = round(m/c ln 2) probes: a false positive has probability
@@ -37,7 +37,7 @@ inline constexpr std::size_t kMaxBloomBytes = 16U << 20;
 
 class Bloom {
  public:
-  static constexpr bool kIdempotent = true;  // Merging what was merged before changes nothing.
+  static constexpr bool kIdempotent = true;  // Merging again changes nothing.
 
   // `invalid` unless capacity is at least 1, the rate from 1e-9 to 0.5, and the filter no larger
   // than kMaxBloomBytes.
@@ -48,7 +48,7 @@ class Bloom {
   void add(std::string_view item);
   bool may_contain(std::string_view item) const;
 
-  // `invalid`, and nothing changed, if the other has another shape.
+  // `invalid`, and nothing changed, if the other has a different shape.
   Result<void> merge(const Bloom& other);
 
   Bytes encode() const;

@@ -17,7 +17,7 @@ Bloom filter_of(BloomShape shape, std::uint64_t first, std::uint64_t count) {
   return filter;
 }
 
-// Of `asked` items that were never added, the share that the filter may contain.
+// The share of false positives among `asked` items that were never added.
 double false_rate(const Bloom& filter, std::uint64_t first, std::uint64_t asked) {
   std::uint64_t wrong = 0;
   for (std::uint64_t i = first; i < first + asked; ++i)
@@ -35,7 +35,7 @@ TEST(Bloom, MeetsItsDeclaredRateWhenFull) {
   constexpr std::uint64_t kAsked = 200'000;
   for (const double rate : kRates) {
     for (const std::uint64_t capacity : {100U, 10'000U, 100'000U}) {
-      // The rate of one filter scatters around its mean, of a small one more; so the mean of some.
+      // The rate of a single small filter varies, so the mean of several is checked.
       double sum = 0;
       const int filters = capacity <= 1'000 ? 20 : 2;
       for (int i = 0; i < filters; ++i) {

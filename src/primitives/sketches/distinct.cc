@@ -35,8 +35,8 @@ struct Register {
   std::uint8_t rank;
 };
 
-// What a sparse cell says about its register: the bits of its index beyond the register's own come
-// before those its rank counts.
+// The rank that a sparse cell gives to its register: the index bits beyond the register's own come
+// before the bits that the cell's rank counts.
 Register register_of(std::uint32_t cell, unsigned precision) {
   const unsigned beyond = kIndexBits - precision;
   const std::uint32_t index = index_in(cell);
@@ -47,7 +47,7 @@ Register register_of(std::uint32_t cell, unsigned precision) {
   return {index >> beyond, static_cast<std::uint8_t>(rank)};
 }
 
-// Ertl's sigma and tau: what the registers that are still empty, and those that are full, add.
+// Ertl's sigma and tau: the contributions of empty and of full registers.
 double sigma(double x) {
   if (x == 1.0) return std::numeric_limits<double>::infinity();
   double sum = x;
@@ -73,7 +73,7 @@ double tau(double x) {
   return sum / 3;
 }
 
-// Eight registers as eight bytes, and as the six bytes that are stored: by halves, quarters,
+// Between eight registers as eight bytes and the six bytes that are stored: by halves, quarters,
 // eighths.
 static_assert(std::endian::native == std::endian::little);
 constexpr std::size_t kPackedBytes = 6;
@@ -90,7 +90,7 @@ std::uint64_t gathered(std::uint64_t eight) {
   return (eight & 0xffffff) | (eight >> 8 & 0xffffff000000);
 }
 
-// In two parts, because a word put together from six bytes in memory has to wait for them.
+// In two parts: a word assembled from six bytes in memory would have to wait for them.
 std::uint64_t load_packed(const char* from) {
   std::uint32_t low = 0;
   std::uint16_t high = 0;
@@ -117,7 +117,7 @@ Bytes packed(const std::vector<std::uint8_t>& registers) {
   return out;
 }
 
-// Empty unless these are 2^precision registers, none beyond what a hash can give, not all empty.
+// Empty unless these are 2^precision registers, none above what a hash can give, not all zero.
 std::vector<std::uint8_t> unpacked(std::string_view bytes, unsigned precision) {
   constexpr std::uint64_t kEach = 0x0101010101010101;
   const std::size_t count = std::size_t{1} << precision;
@@ -198,8 +198,8 @@ double Distinct::estimate() const {
 
 double Distinct::estimate_dense() const {
   const unsigned most = 64 - precision_ + 1;
-  // Four tables, because most registers have one of a few ranks, and adding one to the same place
-  // again has to wait for the last time.
+  // Four tables: most registers have one of a few ranks, and incrementing one counter twice in a
+  // row has to wait for the first increment.
   std::array<std::array<std::uint32_t, 1U << kRankBits>, 4> tables = {};
   for (std::size_t i = 0; i < registers_.size(); i += 4) {
     for (std::size_t table = 0; table < 4; ++table) ++tables[table][registers_[i + table]];

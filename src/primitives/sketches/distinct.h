@@ -1,4 +1,4 @@
-// How many different items there were, without keeping them: HyperLogLog (Flajolet, Fusy, Gandouet,
+// How many different items were added, without keeping them: HyperLogLog (Flajolet, Fusy, Gandouet,
 // Meunier 2007) over 64-bit hashes, with the sparse form of HyperLogLog++ (Heule, Nunkesser, Hall
 // 2013) while few were added, and Ertl's estimator (arXiv:1702.01284, algorithm 6), which needs no
 // table of corrections.
@@ -7,8 +7,8 @@
 // the count. While sparse (up to 3/16 * 2^precision items, 3,072 at 14) it counts in 2^26 cells, so
 // it is almost always exact.
 //
-// Merging is a union: associative, commutative, idempotent, and the bytes do not tell in which
-// order it happened.
+// Merging is a union: associative, commutative, idempotent, and the bytes do not depend on the
+// order.
 //
 //   record 'H', format 1
 //   ┌───────────┬──────┬────────────────────────────────────────────────────────────┐
@@ -33,7 +33,7 @@ inline constexpr unsigned kMaxPrecision = 18;
 
 class Distinct {
  public:
-  static constexpr bool kIdempotent = true;  // Merging what was merged before changes nothing.
+  static constexpr bool kIdempotent = true;  // Merging again changes nothing.
 
   // `precision` is kMinPrecision to kMaxPrecision.
   explicit Distinct(unsigned precision = 14) : precision_(precision) {}
@@ -42,7 +42,7 @@ class Distinct {
 
   void add(std::string_view item);
 
-  // `invalid`, and nothing changed, if the other has another precision.
+  // `invalid`, and nothing changed, if the other has a different precision.
   Result<void> merge(const Distinct& other);
 
   double estimate() const;

@@ -11,8 +11,8 @@
 namespace once::sketches {
 namespace {
 
-// A sanitizer makes a thousand million items take a minute and learns nothing from most of them;
-// fewer sets than twenty scatter too much.
+// With a sanitizer, a thousand million items would take a minute and show nothing more. Fewer than
+// twenty sets vary too much.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::uint64_t kLargeSets = 20;
 #else
@@ -42,7 +42,7 @@ double rms_error(std::uint64_t sets, std::uint64_t size) {
 }
 
 TEST(Distinct, RmsErrorOverAHundredSetsOfAThousandIsAtMostOnePercent) {
-  EXPECT_LE(rms_error(100, 1'000), 0.001);  // Sparse: far better than asked.
+  EXPECT_LE(rms_error(100, 1'000), 0.001);  // Sparse: far better than required.
 }
 
 TEST(Distinct, RmsErrorOverAHundredSetsOfAHundredThousandIsAtMostOnePercent) {

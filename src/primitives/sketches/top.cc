@@ -45,8 +45,8 @@ Result<void> Top::merge(const Top& other) {
   return {};
 }
 
-// Takes the (k+1)-th largest count off all, so that at most k stay. At least k + 1 counters lose
-// it, which is why `removed_` cannot exceed total / (k + 1).
+// Subtracts the (k+1)-th largest count from all, so that at most k items stay. At least k + 1
+// counters lose that much, so `removed_` cannot exceed total / (k + 1).
 void Top::prune() {
   if (kept_.size() <= counters_) return;
   std::vector<std::uint64_t> counts;

@@ -11,7 +11,7 @@
 //   │ counters │ total  │ removed │ items  │ each: item bytes, count number,    │
 //   │ number   │ number │ number  │ number │ ascending by item                  │
 //   └──────────┴────────┴─────────┴────────┴────────────────────────────────────┘
-//   `removed` is what was taken off every counter so far, which is the error.
+//   `removed` is the total that was subtracted from every counter: the error.
 #pragma once
 
 #include <cstddef>
@@ -32,15 +32,15 @@ inline constexpr std::size_t kMaxTopItem = 512;  // Bytes.
 
 struct Heavy {
   std::string item;
-  std::uint64_t count = 0;  // At most so many,
-  std::uint64_t error = 0;  // and at least so many fewer.
+  std::uint64_t count = 0;  // The true count is at most this,
+  std::uint64_t error = 0;  // and at least count - error.
 
   friend bool operator==(const Heavy&, const Heavy&) = default;
 };
 
 class Top {
  public:
-  static constexpr bool kIdempotent = false;  // Merging what was merged before changes nothing.
+  static constexpr bool kIdempotent = false;  // Merging again counts again.
 
   // `counters` is 1 to kMaxCounters.
   explicit Top(std::size_t counters = 256) : counters_(counters) {}
@@ -53,7 +53,8 @@ class Top {
   // total would go beyond 2^63 - 1.
   Result<void> add(std::string_view item, std::uint64_t count = 1);
 
-  // `invalid`, and nothing changed, if the other has another number of counters, or for the total.
+  // `invalid`, and nothing changed, if the other has a different number of counters, or for the
+  // total.
   Result<void> merge(const Top& other);
 
   // The kept items, the most frequent first, equal ones by name.
@@ -71,7 +72,8 @@ class Top {
   std::size_t counters_;
   std::uint64_t total_ = 0;
   std::uint64_t removed_ = 0;
-  std::map<std::string, std::uint64_t, std::less<>> kept_;  // No more than counters_, none is 0.
+  std::map<std::string, std::uint64_t, std::less<>>
+      kept_;  // At most counters_ items, none with count 0.
 };
 
 }  // namespace once::sketches

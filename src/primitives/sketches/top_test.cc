@@ -71,7 +71,7 @@ TEST(Top, BoundsHoldUnderRandomMergeTrees) {
   }
 }
 
-// Document 5's merge kept the first k it met, so the answer depended on the order.
+// A known design's merge kept the first k it met, so the answer depended on the order.
 TEST(Top, TwoMergeOrdersDifferNoMoreThanTheirBoundsSay) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     std::mt19937_64 random(seed);

@@ -4,6 +4,10 @@
 #include <memory>
 #include <utility>
 
+#include "base/encoding.h"
+#include "queues/queue_kind.h"
+#include "queues/rabbitmq/queue.h"
+
 namespace once::rabbitmq {
 namespace {
 
@@ -13,7 +17,7 @@ std::unexpected<Error> wrong() {
 }
 
 bool decode(std::string_view text, std::string& into) {
-  std::optional<std::string> decoded = percent_decoded(text);
+  std::optional<std::string> decoded = percent_decode(text);
   const bool good = decoded && !decoded->empty() && decoded->find('\0') == std::string::npos;
   if (good) into = std::move(*decoded);
   return good;
@@ -84,3 +88,18 @@ Result<Options> options_of(const Address& address) {
 }
 
 }  // namespace once::rabbitmq
+
+namespace once {
+
+QueueKind rabbitmq_queue_kind() {
+  return {.scheme = "amqp",
+          .other_scheme = "amqps",
+          .example = "amqp://HOST/QUEUE or amqps://HOST/QUEUE",
+          .open = [](const Address& address) -> Result<std::unique_ptr<Queue>> {
+            Result<rabbitmq::Options> options = rabbitmq::options_of(address);
+            if (!options) return std::unexpected(std::move(options.error()));
+            return rabbitmq::open(std::move(*options));
+          }};
+}
+
+}  // namespace once

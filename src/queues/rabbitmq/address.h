@@ -2,8 +2,8 @@
 // amqps://... the same over TLS, and ca=FILE
 #pragma once
 
-#include "open/address.h"
-#include "queues/rabbitmq/queue.h"
+#include "base/address.h"
+#include "queues/rabbitmq/connection.h"
 
 namespace once::rabbitmq {
 

@@ -106,7 +106,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Options& options) {
   return connection;
 }
 
-// Without saying goodbye, which may block: what was not acknowledged comes again.
+// Not closed in order, because that may block: what was not acknowledged is delivered again.
 Connection::~Connection() { (void)amqp_destroy_connection(state_); }
 
 Result<void> ensure_queue(const Options& options, const std::string& queue) {

@@ -1,5 +1,5 @@
-// A connection to a broker with one channel, and what librabbitmq says as our errors. Used by one
-// thread at a time.
+// A connection to a broker with one channel, and the translation of librabbitmq's errors. Used by
+// one thread at a time.
 #pragma once
 
 #include <amqp.h>
@@ -17,7 +17,7 @@ struct Options {
   std::string host = "localhost";
   int port = 5672;
   bool tls = false;
-  std::string ca_file;  // Who vouches for the broker; "" for those the system trusts.
+  std::string ca_file;  // Trusted certificates; "" for those the system trusts.
   std::string user = "guest";
   std::string password = "guest";
   std::string vhost = "/";
@@ -34,8 +34,8 @@ timeval timeval_of(Duration length);
 
 class Connection {
  public:
-  // `unavailable` if the broker cannot be reached, `denied` if it does not let us in or its
-  // certificate is not to be trusted.
+  // `unavailable` if the broker cannot be reached, `denied` if it refuses us or its certificate is
+  // not trusted.
   static Result<std::unique_ptr<Connection>> open(const Options& options);
   ~Connection();
   Connection(const Connection&) = delete;
@@ -43,7 +43,7 @@ class Connection {
 
   amqp_connection_state_t state() const { return state_; }
 
-  // What became of the call before. After an error the connection is of no use.
+  // The outcome of the last call. After an error the connection cannot be used any more.
   Result<void> reply() const { return check(amqp_get_rpc_reply(state_)); }
   static Result<void> check(const amqp_rpc_reply_t& reply);
   static Result<void> check(int status);
@@ -54,8 +54,8 @@ class Connection {
   amqp_connection_state_t_* const state_;
 };
 
-// There from now on: one that is not there is made, lasting and replicated (a quorum queue); one
-// that is there is used as it is.
+// Creates the queue if it does not exist, durable and replicated (a quorum queue). An existing one
+// is left unchanged.
 Result<void> ensure_queue(const Options& options, const std::string& queue);
 
 }  // namespace once::rabbitmq

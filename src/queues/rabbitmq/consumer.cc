@@ -8,13 +8,17 @@
 #include <array>
 #include <charconv>
 
+#include "base/backoff.h"
+
 namespace once::rabbitmq {
 namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr auto kWait = std::chrono::seconds(2);          // For messages.
-constexpr auto kPause = std::chrono::milliseconds(500);  // Between tries to connect.
+constexpr auto kWait = std::chrono::seconds(2);  // For messages.
+// Between tries to connect.
+constexpr PauseBounds kPauses{
+    .shortest = Duration(250), .first = Duration(750), .longest = Duration(750)};
 constexpr auto kLeastHeld = std::chrono::seconds(1);
 constexpr Duration kLongestPoll = std::chrono::seconds(1);  // Heartbeats are seen to in between.
 
@@ -133,7 +137,7 @@ void Consumer::arrive(std::uint64_t delivery, Message message) {
   }
 }
 
-// Those of it that nobody has taken yet wait with the one that is about to be held.
+// Messages of the group that were not received yet wait with the one that is held.
 void Consumer::close_group(const std::string& group) {
   if (group.empty()) return;
   for (Message& message : std::exchange(arrived_, {})) {
@@ -146,8 +150,8 @@ void Consumer::close_group(const std::string& group) {
   }
 }
 
-// The broker gives no more while too many are here. Not at once, or a message that nobody can
-// handle now would go round and round.
+// The broker delivers nothing while too many are held. Not at once: a message that cannot be
+// handled now would come back without a pause.
 void Consumer::make_room() {
   if (held_.size() > at_once_) held_.hurry(Steady::now() + kLeastHeld);
 }
@@ -167,7 +171,7 @@ void Consumer::run() {
 
 // False when it is time to end.
 bool Consumer::pause() {
-  const Instant until = Steady::now() + kPause;
+  const Instant until = Steady::now() + kPauses.pause(0, system_entropy().random());
   Lock lock(mutex_);
   while (!ending_) {
     if (changed_.wait_until(lock.native(), until) == std::cv_status::timeout) break;
@@ -203,7 +207,7 @@ Result<void> Consumer::work() {
   wait_for_more();
   const Lock lock(mutex_);
   if (!ending_) return {};
-  // What was done just before is not to be done again.
+  // Sends the last acknowledgements, so that finished messages do not come again.
   std::deque<Order> last = std::exchange(orders_, {});
   std::erase_if(last, [](const Order& order) { return order.kind != Order::Kind::ack; });
   (void)carry_out(last);
@@ -299,7 +303,7 @@ void Consumer::wait_for_more() {
   (void)::eventfd_read(wake_, &ignored);
 }
 
-// All that this connection delivered comes again.
+// The broker delivers everything of this connection again.
 void Consumer::lose(const Error& error) {
   connection_.reset();
   {

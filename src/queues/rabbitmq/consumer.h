@@ -1,9 +1,9 @@
-// Takes messages from a queue on a thread of its own, which has the connection to itself and makes
-// it anew when it is lost. Safe to share between threads.
+// Takes messages from a queue on a thread of its own, which owns the connection and reconnects when
+// it is lost. Safe to share between threads.
 //
-// RabbitMQ has no delays: what is to come back later is held here, unacknowledged, and returned
-// when it is time. As many are held as are handled at once; when there are more, the one that is
-// due next goes back early, within a second. The messages of a group keep their order.
+// RabbitMQ has no delays: a message that is to come back later is held here, unacknowledged, and
+// returned when it is due. As many are held as are handled at once; if there are more, the one that
+// is due next goes back early, within a second. The messages of a group keep their order.
 #pragma once
 
 #include <condition_variable>
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/queue.h"
 #include "queues/rabbitmq/connection.h"
 #include "queues/rabbitmq/held.h"
@@ -29,17 +29,17 @@ class Consumer {
   Consumer(const Consumer&) = delete;
   Consumer& operator=(const Consumer&) = delete;
 
-  // The first call says how many messages there are to be here at once.
+  // `most` of the first call is the number of messages taken at once from then on.
   Result<std::vector<Message>> receive(std::size_t most);
 
-  // `unavailable` for a message of a connection that was lost: it comes again by itself.
+  // `unavailable` for a message of a lost connection: the broker delivers it again.
   Result<void> ack(const Message& message);
   Result<void> give_back(const Message& message, Duration delay);
 
  private:
   using Instant = std::chrono::steady_clock::time_point;
 
-  // Which delivery on which connection.
+  // Names a delivery on a connection.
   struct Tag {
     std::uint64_t connection = 0;
     std::uint64_t delivery = 0;

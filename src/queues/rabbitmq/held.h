@@ -1,6 +1,6 @@
-// Messages that are to come back later. One without a group goes back to the broker then. Those of
-// a group stay here, with all that arrive of it meanwhile, and come again from here in the order in
-// which they were delivered: the broker would deliver later ones first.
+// Messages that are to come back later. One without a group then goes back to the broker. Those of
+// a group stay here, together with all that arrive meanwhile, and come again from here in the order
+// of their delivery: the broker would deliver later ones first.
 //
 // Used by one thread at a time.
 #pragma once
@@ -24,14 +24,14 @@ class Held {
 
   void hold(Number number, Message message, Instant due);
 
-  // Whether messages of that group are to wait, too.
+  // True if messages of that group have to wait, too.
   bool closed(const std::string& group) const { return waiting_.contains(group); }
   void wait_with_its_group(Number number, Message message);
 
   std::size_t size() const { return held_.size() + behind_; }
   std::optional<Instant> next() const;
 
-  // The one that is due next is due by then. Something must be held.
+  // Makes the next one due by then. Something must be held.
   void hurry(Instant due);
 
   struct Due {

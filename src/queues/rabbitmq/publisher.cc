@@ -15,8 +15,7 @@ std::unexpected<Error> unknown(std::string why) {
 
 }  // namespace
 
-// A connection that was idle may have been closed: what could not even be sent is sent on a new
-// one.
+// An idle connection may have been closed: a message that could not be sent goes out on a new one.
 Result<void> Publisher::publish(const std::string& queue, const Message& message) {
   const Lock lock(mutex_);
   for (int tries = 0;; ++tries) {
@@ -67,7 +66,7 @@ Result<void> Publisher::send(const std::string& queue, const Message& message) {
                                               bytes_of(message.body)));
 }
 
-// A message that no queue takes is sent back before it is confirmed.
+// A message without a queue is returned before it is confirmed.
 Result<void> Publisher::confirmed() {
   auto* const state = connection_->state();
   const timeval patience = timeval_of(kPatience);

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/queue.h"
 #include "queues/rabbitmq/connection.h"
 
@@ -15,8 +15,8 @@ class Publisher {
  public:
   explicit Publisher(Options options) : options_(std::move(options)) {}
 
-  // Back when the broker has it in that queue, lasting. `unknown` if that is not known: then it may
-  // be there. Connects when it has to.
+  // Returns when the broker has stored it in that queue. `unknown` if it may have. Connects if
+  // needed.
   Result<void> publish(const std::string& queue, const Message& message);
 
  private:

@@ -8,8 +8,8 @@
 
 namespace once::rabbitmq {
 
-// The queue and that for dead letters are made, as quorum queues, if they are not there. Messages
-// of errors never have the password.
+// Creates the queue and the one for dead letters, as quorum queues, if they do not exist. Error
+// messages never contain the password.
 Result<std::unique_ptr<Queue>> open(Options options);
 
 }  // namespace once::rabbitmq

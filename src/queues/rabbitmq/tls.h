@@ -1,4 +1,4 @@
-// Sockets of librabbitmq that speak TLS, to the broker that was meant only.
+// TLS sockets for librabbitmq that verify the broker.
 #pragma once
 
 #include <amqp.h>
@@ -9,13 +9,13 @@
 
 namespace once::rabbitmq {
 
-// A socket of `state`, which has it from then on. The broker's certificate is to be for `host`, a
-// name or an address, and vouched for by one in `ca_file`; "" for those the system trusts.
-// `invalid` if there is none in that file.
+// A socket that belongs to `state`. The broker's certificate must be for `host`, a name or an
+// address, and be signed by one in `ca_file`; "" for those the system trusts. `invalid` if the file
+// has none.
 Result<amqp_socket_t*> tls_socket(amqp_connection_state_t state, const std::string& host,
                                   const std::string& ca_file);
 
-// Whether a broker was refused for its certificate.
+// True if the broker was refused because of its certificate.
 bool is_untrusted(int status);
 
 }  // namespace once::rabbitmq

@@ -1,4 +1,4 @@
-// Acknowledgements that meet go out as one request: it costs as much as one of them.
+// Sends acknowledgements that wait at the same time as one request, which costs as much as one.
 #pragma once
 
 #include <condition_variable>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/error.h"
 
 namespace once::sqs {
@@ -20,12 +20,12 @@ class Acks {
  public:
   static constexpr std::size_t kMost = 10;
 
-  // What became of each of up to kMost handles.
+  // Answers for each of up to kMost handles.
   using Send = std::function<std::vector<Result<void>>(std::span<const std::string> handles)>;
 
   explicit Acks(Send send) : send_(std::move(send)) {}
 
-  // Sends at once if nobody is sending; else it goes with the others who wait.
+  // Sends at once if no request is under way; otherwise with the next one.
   Result<void> ack(const std::string& handle);
 
  private:

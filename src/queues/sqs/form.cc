@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "aws/signer.h"
+#include "base/encoding.h"
 
 namespace once::sqs {
 namespace {
@@ -71,7 +72,7 @@ Form::Form(std::string_view action) {
 
 Form& Form::add(std::string_view name, std::string_view value) {
   if (!body_.empty()) body_ += '&';
-  body_.append(name).append("=").append(aws::percent_encoded(value));
+  body_.append(name).append("=").append(percent_encode(value));
   return *this;
 }
 
@@ -103,7 +104,7 @@ Result<std::vector<Message>> messages_in(const std::string& xml) {
   return messages;
 }
 
-// The host is the one that was asked: behind a tunnel the server knows another.
+// The host stays the configured one: behind a tunnel the server knows another.
 Result<std::string> path_in(const std::string& xml) {
   pugi::xml_document document;
   const Result<pugi::xml_node> result = result_in(xml, document);

@@ -20,23 +20,23 @@ class Form {
   Form& add(std::string_view name, std::string_view value);
   Form& add(std::string_view name, std::int64_t value);
 
-  // To the queue of that path, or to the service: "/". A repeated one does no harm.
+  // To the queue of that path, or to the service: "/". May be repeated.
   aws::Request request(std::string path) const;
 
  private:
   std::string body_;
 };
 
-// What is read of the answers; `unknown` if they are not what the protocol says.
+// Parsers of answers; `unknown` if an answer does not follow the protocol.
 Result<std::vector<Message>> messages_in(const std::string& xml);
 Result<std::string> path_in(const std::string& xml);  // Of a queue's URL.
 Result<std::map<std::string, std::string>> attributes_in(const std::string& xml);
 
-// Of a batch, the entries that were not done, by id, and why.
+// The failed entries of a batch: the reason by id.
 Result<std::map<std::string, std::string>> failed_in(const std::string& xml);
 
-// Texts in SQS are of the characters that XML has: what is none of them is a space. At most so many
-// bytes, and no half of a character.
+// SQS takes only the characters of XML: others become spaces. At most `most` bytes, cut between
+// characters.
 std::string sendable(std::string_view text, std::size_t most);
 
 }  // namespace once::sqs

@@ -46,13 +46,13 @@ class Service {
  public:
   explicit Service(std::unique_ptr<aws::Client> client) : client_(std::move(client)) {}
 
-  // The body of a good answer.
+  // The body of a successful answer.
   Result<std::string> call(const Form& form, const std::string& path) {
     aws::Retrying retrying(*client_);
     return body_of(retrying.send(form.request(path), std::chrono::steady_clock::now() + kPatience));
   }
 
-  // Sent once: a lost answer has messages that come again by themselves.
+  // Sent once: the messages of a lost answer come again by themselves.
   Result<std::string> call_once(const Form& form, const std::string& path, Duration wait) {
     return body_of(
         client_->send(form.request(path), std::chrono::steady_clock::now() + wait + kPatience));
@@ -64,7 +64,7 @@ class Service {
   }
 
  private:
-  // A queue that is gone may be made anew: who works on it waits for that.
+  // A queue that is gone may be created again, so this is not final.
   static Result<std::string> body_of(Result<aws::Response> answer) {
     if (!answer) return std::unexpected(std::move(answer.error()));
     if (answer->status < 300) return std::move(answer->body);

@@ -11,7 +11,7 @@ namespace {
 
 using Answer = Result<CommitOutcome>;
 
-// In pieces that the store takes.
+// In parts as large as the store takes.
 Result<std::vector<std::optional<Item>>> get_all(Store& store, std::span<const Key> keys) {
   std::vector<std::optional<Item>> items;
   items.reserve(keys.size());
@@ -26,11 +26,6 @@ Result<std::vector<std::optional<Item>>> get_all(Store& store, std::span<const K
 }
 
 }  // namespace
-
-bool is_open(const Answer& answer) {
-  if (answer) return false;
-  return answer.error().code == ErrorCode::unavailable || answer.error().code == ErrorCode::unknown;
-}
 
 Attempts::Attempts(Store& inner, std::span<const Transaction> transactions,
                    std::vector<Answer> answers)
@@ -60,7 +55,7 @@ void Attempts::take(Attempt& attempt, Answer answer) {
     return take_lost(attempt, std::get<Lost>(std::move(*answer)));
   }
   if (answer || !attempt.maybe_landed) {
-    attempt.state = answer || !is_open(answer) ? State::settled : State::to_send;
+    attempt.state = !is_transient(answer) ? State::settled : State::to_send;
     attempt.maybe_landed = !answer && answer.error().code == ErrorCode::unknown;
     if (attempt.maybe_landed) attempt.state = State::in_doubt;
     attempt.answer = std::move(answer);
@@ -68,13 +63,13 @@ void Attempts::take(Attempt& attempt, Answer answer) {
   }
   // An earlier sending may have landed, so this error is not the answer.
   attempt.state = State::in_doubt;
-  attempt.final_reading = !is_open(answer);
+  attempt.final_reading = !is_transient(answer);
 }
 
-// The second sending lost: to the first one, which landed late, or to somebody else.
+// The second sending lost: to the first one, which landed late, or to another writer.
 void Attempts::take_lost(Attempt& attempt, Lost lost) {
   std::vector<std::optional<Item>> standing(attempt.writes.size());
-  standing[lost.write] = std::move(lost.standing);
+  standing[lost.write] = std::move(lost.current);
   attempt.final_reading = true;
   attempt.state = State::in_doubt;
   const Resolution resolution = resolve(attempt.writes, standing);

@@ -1,26 +1,23 @@
-// A group of commits on its way to a store, each until it is settled. See retrying_store.h for what
-// is sent again and when.
+// Retries a group of commits until each is settled. retrying_store.h says what is sent again and
+// when.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "base/backoff.h"
 #include "once/store.h"
-#include "stores/decorators/backoff.h"
 
 namespace once {
 
-// Whether this answer may become another one by trying on.
-bool is_open(const Result<CommitOutcome>& answer);
-
 class Attempts {
  public:
-  // `answers` are those of the first sending, one for each transaction.
+  // `answers` has the answer of each transaction to the first sending.
   Attempts(Store& inner, std::span<const Transaction> transactions,
            std::vector<Result<CommitOutcome>> answers);
 
-  // Tries on until all are settled or the deadline has come.
+  // Retries until all are settled or the deadline has come.
   std::vector<Result<CommitOutcome>> settle(Backoff& backoff);
 
  private:
@@ -31,10 +28,10 @@ class Attempts {
   };
   struct Attempt {
     Transaction writes;
-    Result<CommitOutcome> answer;  // If nothing better comes of it.
+    Result<CommitOutcome> answer;  // Unless a better one comes.
     State state = State::to_send;
-    bool maybe_landed = false;   // A sending ended as `unknown`; so does `answer`, then.
-    bool final_reading = false;  // Not to be sent again, whatever the reading says.
+    bool maybe_landed = false;   // A sending was `unknown`, and so is `answer`.
+    bool final_reading = false;  // Not sent again, whatever the reading says.
   };
 
   static void take(Attempt& attempt, Result<CommitOutcome> answer);

@@ -1,4 +1,4 @@
-// Hands everything on unchanged; a decorator overrides what it is about.
+// Passes every call on unchanged; a decorator overrides what it changes.
 #pragma once
 
 #include <string>

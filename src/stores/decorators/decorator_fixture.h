@@ -26,7 +26,7 @@ class Decorated : public ::testing::Test {
     return write;
   }
 
-  // What stands in the memory store itself, past all decorators.
+  // The item in the memory store itself, below all decorators.
   std::optional<Item> standing(const Key& key) { return *memory_->get(key); }
   std::int64_t number(const Key& key) {
     const std::optional<Item> item = standing(key);

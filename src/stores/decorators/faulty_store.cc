@@ -4,7 +4,7 @@
 #include <deque>
 #include <utility>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/entropy.h"
 #include "stores/decorators/decorator.h"
 
@@ -96,7 +96,7 @@ class FaultInjector final : public Decorator<FaultyStore> {
 
  private:
   struct Late {
-    std::vector<Write> writes;  // The caller's own are gone when this lands.
+    std::vector<Write> writes;  // A copy: the caller's are gone when this lands.
     std::uint64_t due;          // Before the call of this number.
   };
   struct Call {

@@ -27,7 +27,7 @@ std::size_t bucket_of(nanoseconds length) {
                                   kLatencyBounds.begin());
 }
 
-// A line of its own for each operation, so that readers and writers do not slow each other down.
+// Each operation has a cache line of its own, so that readers and writers do not slow each other.
 class alignas(64) Meter {
  public:
   void called(nanoseconds length, std::size_t parts) {

@@ -9,7 +9,7 @@ bool is_arithmetic(const Write& write) {
   return write.kind == Write::Kind::add || write.kind == Write::Kind::raise;
 }
 
-// Erase and check leave nothing to be recognised by.
+// Erase and check leave no version behind.
 bool leaves_a_version(const Write& write) {
   return write.kind == Write::Kind::put || is_arithmetic(write);
 }
@@ -23,7 +23,7 @@ bool proves_loss(const Write& write, const std::optional<Item>& standing) {
          write.guard.lasting && standing && standing->version != write.version;
 }
 
-// Another's version at a raise may be one that was larger before it, or a later one: no telling.
+// Another's version at a raise may be an earlier larger one or a later one: it proves nothing.
 Committed found(Transaction sent, std::span<const std::optional<Item>> standing) {
   Committed answer;
   if (std::ranges::none_of(sent, is_arithmetic)) return answer;
@@ -37,8 +37,8 @@ Committed found(Transaction sent, std::span<const std::optional<Item>> standing)
   return answer;
 }
 
-// Versions are never used again, so what was unchanged before it landed is not so afterwards; a
-// lasting key stays taken for as long as anybody sends.
+// Versions are never used again, so after it landed the old version is gone for good; and a lasting
+// key stays taken for longer than any sending.
 bool fails_once_landed(const Write& write) {
   const bool unchanged = write.guard.kind == Guard::Kind::unchanged;
   if (write.kind == Write::Kind::erase) return unchanged;

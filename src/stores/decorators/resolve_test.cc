@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "stores/decorators/backoff.h"
-#include "testing/manual_clock.h"
-
 namespace once::testing {
 namespace {
 
@@ -40,7 +37,7 @@ TEST(Resolve, H7_AnotherItemOnALastingKeyProvesTheLoss) {
   const Resolution found = resolve(sent, Standing{item(8, std::int64_t{1}), item(2)});
   ASSERT_TRUE(std::holds_alternative<Lost>(found));
   EXPECT_EQ(std::get<Lost>(found).write, 1U);
-  EXPECT_EQ(std::get<Lost>(found).standing, item(2));
+  EXPECT_EQ(std::get<Lost>(found).current, item(2));
   EXPECT_TRUE(std::holds_alternative<StillUnknown>(resolve(sent, Standing(2))));
 }
 
@@ -77,48 +74,6 @@ TEST(MaySendAgain, NeverAnAdd) {
   EXPECT_FALSE(may_send_again(Writes{add(kKey, 1)}));
   EXPECT_FALSE(may_send_again(Writes{add(kKey, 1, unchanged(Version{5}))}));
   EXPECT_FALSE(may_send_again(Writes{put(kKey, Bytes("v"), absent_lasting()), add(kOther, 1)}));
-}
-
-TEST(BackoffTest, PausesAreSpreadUnderACeilingThatDoublesUpToTheCap) {
-  Entropy entropy(5);
-  for (int round = 0; round < 200; ++round) {
-    ManualClock clock;
-    Backoff backoff({.base = Duration(20), .cap = Duration(100), .deadline = kAttemptLife}, clock,
-                    entropy);
-    for (const int ceiling : {20, 40, 80, 100, 100}) {
-      const Time before = clock.now();
-      ASSERT_TRUE(backoff.pause());
-      EXPECT_LE(clock.now() - before, Duration(ceiling));
-    }
-  }
-}
-
-TEST(BackoffTest, PausesUseTheirWholeRange) {
-  Entropy entropy(6);
-  Duration shortest = Duration::max(), longest = Duration::zero();
-  for (int round = 0; round < 500; ++round) {
-    ManualClock clock;
-    const Time before = clock.now();
-    Backoff backoff({.base = Duration(100)}, clock, entropy);
-    ASSERT_TRUE(backoff.pause());
-    shortest = std::min(shortest, clock.now() - before);
-    longest = std::max(longest, clock.now() - before);
-  }
-  EXPECT_LT(shortest, Duration(5));
-  EXPECT_GT(longest, Duration(95));
-}
-
-TEST(BackoffTest, NothingGoesOnAfterTheDeadlineNorAfterTheAttemptsLife) {
-  Entropy entropy(7);
-  for (const Duration deadline : {Duration(500), kAttemptLife * 3}) {
-    ManualClock clock;
-    const Time end = clock.now() + std::min(deadline, kAttemptLife);
-    Backoff backoff({.deadline = deadline}, clock, entropy);
-    while (backoff.pause()) EXPECT_LE(clock.now(), end);
-    EXPECT_LE(clock.now(), end);
-    clock.advance(kAttemptLife);
-    EXPECT_FALSE(backoff.pause());
-  }
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ TEST_F(RetryingRacesTest, H7_ASecondSendingThatLosesALastingKeyIsLost) {
   next({Fault::land_late});
   const auto answer = commit(*store_, ours);
   ASSERT_TRUE(is_lost(answer));
-  EXPECT_EQ(std::get<Lost>(*answer).standing, theirs);
+  EXPECT_EQ(std::get<Lost>(*answer).current, theirs);
   faulty_->deliver_late();
   EXPECT_EQ(standing(key("k")), theirs);
 }
@@ -156,7 +156,7 @@ TEST_F(RetryingGroupsTest, H7_TwoLastingPutsInDoubtAreToldApart) {
   const auto answers = commit_each({first, second});
   EXPECT_TRUE(is_committed(answers[0]));
   ASSERT_TRUE(is_lost(answers[1]));
-  EXPECT_EQ(std::get<Lost>(*answers[1]).standing->version, first.version);
+  EXPECT_EQ(std::get<Lost>(*answers[1]).current->version, first.version);
 }
 
 }  // namespace

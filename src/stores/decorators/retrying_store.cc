@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "stores/decorators/attempts.h"
-#include "stores/decorators/backoff.h"
 #include "stores/decorators/decorator.h"
 
 namespace once {
@@ -32,9 +31,9 @@ class RetryingStore final : public Decorator<Store> {
   }
 
   Answer do_commit(Transaction transaction) override {
-    Backoff backoff(options_, clock_, entropy_);
+    Backoff backoff = begin();
     Answer answer = inner_.commit(transaction);
-    if (!is_open(answer)) return answer;
+    if (!is_transient(answer)) return answer;
     std::vector<Answer> answers;
     answers.push_back(std::move(answer));
     Attempts attempts(inner_, std::span(&transaction, 1), std::move(answers));
@@ -42,17 +41,25 @@ class RetryingStore final : public Decorator<Store> {
   }
 
   std::vector<Answer> do_commit_each(std::span<const Transaction> transactions) override {
-    Backoff backoff(options_, clock_, entropy_);
+    Backoff backoff = begin();
     std::vector<Answer> answers = inner_.commit_each(transactions);
-    if (std::ranges::none_of(answers, is_open)) return answers;
+    if (std::ranges::none_of(answers, is_transient<CommitOutcome>)) return answers;
     return Attempts(inner_, transactions, std::move(answers)).settle(backoff);
   }
 
  private:
+  // The pauses of one call, until its deadline.
+  Backoff begin() const {
+    const Duration longest = std::max(options_.cap, Duration(1));
+    const PauseBounds bounds{.first = std::max(options_.base, Duration(1)), .longest = longest};
+    return {bounds, clock_, entropy_,
+            later(clock_.now(), std::min(options_.deadline, kAttemptLife))};
+  }
+
   // Reads change nothing, so they may be repeated at will.
   template <class Read>
   auto insist(Read read) -> decltype(read()) {
-    Backoff backoff(options_, clock_, entropy_);
+    Backoff backoff = begin();
     auto answer = read();
     while (!answer && answer.error().code == ErrorCode::unavailable && backoff.pause()) {
       answer = read();

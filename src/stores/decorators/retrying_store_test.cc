@@ -53,6 +53,15 @@ TEST_F(RetryingStoreTest, TheDeadlineEndsItAndTheErrorIsTheStoresOwn) {
   EXPECT_LE(clock_.now(), between + kOptions.deadline);
 }
 
+TEST_F(RetryingStoreTest, NothingIsSentAfterTheAttemptsLifeWhateverTheDeadline) {
+  const std::vector<Fault> always(10'000, Fault::fail_before);
+  faulty_->script(always);
+  const auto patient = retry(*metered_, {.deadline = 3 * kAttemptLife}, clock_, entropy_);
+  const Time before = clock_.now();
+  EXPECT_EQ(error_of(patient->get(key("k"))), ErrorCode::unavailable);
+  EXPECT_LE(clock_.now(), before + kAttemptLife);
+}
+
 TEST_F(RetryingStoreTest, OtherErrorsArePassedOnAtOnce) {
   others_put(key("k"), Bytes("text"));
   EXPECT_EQ(error_of(commit(*store_, fresh(add(key("k"), 1)))), ErrorCode::invalid);
@@ -79,7 +88,7 @@ TEST_F(RetryingStoreTest, H7_AnotherItemOnALastingKeyIsALoss) {
   next({Fault::lose_reply});
   const auto answer = commit(*store_, fresh(put(key("k"), Bytes("ours"), absent_lasting())));
   ASSERT_TRUE(is_lost(answer));
-  EXPECT_EQ(std::get<Lost>(*answer).standing, theirs);
+  EXPECT_EQ(std::get<Lost>(*answer).current, theirs);
   EXPECT_EQ(sent(), 1U);
 }
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "stores/dynamodb/base64.h"
+#include "base/encoding.h"
 #include "stores/dynamodb/names.h"
 
 namespace once::dynamodb {
@@ -35,7 +35,7 @@ std::optional<Value> value_of(const Json& attributes) {
   if (const auto integer = integer_of<std::int64_t>(attributes, "v")) return Value(*integer);
   const std::string* text = text_of(attributes, "v", "B");
   if (text == nullptr) return std::nullopt;
-  std::optional<std::string> bytes = from_base64(*text);
+  std::optional<std::string> bytes = base64_decode(*text);
   if (!bytes) return std::nullopt;
   return Value(std::move(*bytes));
 }
@@ -63,7 +63,7 @@ void add_item(Json& attributes, const Item& item) {
   if (const auto* integer = std::get_if<std::int64_t>(&item.value)) {
     attributes["v"] = number(*integer);
   } else {
-    attributes["v"] = {{"B", to_base64(std::get<Bytes>(item.value))}};
+    attributes["v"] = {{"B", base64_encode(std::get<Bytes>(item.value))}};
   }
   attributes["ver"] = number(item.version.number);
   if (item.expiry == kNever) return;

@@ -20,8 +20,8 @@ namespace once::dynamodb {
 
 using Json = nlohmann::json;
 
-// How far the clocks of two processes may lie apart (H15): the Date header's second, and what a
-// reply takes to come.
+// How far the clocks of two processes may lie apart (docs/hazards.md#h15): the Date header's
+// second, and what a reply takes to come.
 inline constexpr Duration kClockError = std::chrono::seconds(2);
 
 Json number(std::int64_t value);

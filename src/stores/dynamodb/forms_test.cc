@@ -78,7 +78,7 @@ TEST(DynamoDbGroup, H26_OnlyWhatSharesAKeyWaits) {
       {write("a")}, {write("b")}, {write("a"), write("c")},
       {write("c")}, {write("d")}, {write("b"), write("c")}};
   const std::vector<Transaction> transactions(group.begin(), group.end());
-  EXPECT_EQ(aws::waves_of(transactions), (std::vector<std::size_t>{0, 0, 1, 2, 0, 3}));
+  EXPECT_EQ(aws::key_disjoint_batches(transactions), (std::vector<std::size_t>{0, 0, 1, 2, 0, 3}));
 }
 
 }  // namespace

@@ -71,8 +71,8 @@ Operation keyed(Operation::Kind kind, Json key, Conditions conditions) {
   return operation;
 }
 
-// That an integer stands there which passes `comparison`, under the guard; or `otherwise`, if the
-// guard does not ask for a version.
+// That the current value is an integer which passes `comparison`, under the guard; or `otherwise`,
+// if the guard does not ask for a version.
 Conditions arithmetic(const Write& write, std::string_view comparison, std::string_view otherwise,
                       Time now) {
   Conditions conditions(now);
@@ -127,11 +127,11 @@ bool is_arithmetic(const Write& write) {
   return write.kind == Write::Kind::add || write.kind == Write::Kind::raise;
 }
 
-std::optional<Standing> standing_in(const std::optional<Item>& old, Time now) {
+std::optional<CurrentItem> current_in(const std::optional<Item>& old, Time now) {
   if (!old || expired(*old, now)) return std::nullopt;
-  Standing standing{old->version, std::nullopt};
-  if (const auto* integer = std::get_if<std::int64_t>(&old->value)) standing.number = *integer;
-  return standing;
+  CurrentItem current{old->version, std::nullopt};
+  if (const auto* integer = std::get_if<std::int64_t>(&old->value)) current.number = *integer;
+  return current;
 }
 
 }  // namespace
@@ -193,17 +193,17 @@ std::size_t bytes_of(Transaction writes) {
 
 Result<Verdict> judge(const Write& write, const Form& form, const std::optional<Item>& old,
                       Time now) {
-  const std::optional<Standing> found = standing_in(old, now);
-  const Standing* standing = found ? &*found : nullptr;
-  if (!holds(write.guard, standing)) return Verdict{Verdict::Kind::lost, {}};
+  const std::optional<CurrentItem> found = current_in(old, now);
+  const CurrentItem* current = found ? &*found : nullptr;
+  if (!holds(write.guard, current)) return Verdict{Verdict::Kind::lost, {}};
   if (!is_arithmetic(write)) return Verdict{};
-  const Result<Effect> effect = effect_of(write, standing);
+  const Result<Effect> effect = effect_of(write, current);
   if (!effect) return std::unexpected(effect.error());
-  if (standing != nullptr && effect->kind == Effect::Kind::none) {
+  if (current != nullptr && effect->kind == Effect::Kind::none) {
     return Verdict{Verdict::Kind::another_form,
-                   {Form::Kind::settled, standing->version, *effect->number}};
+                   {Form::Kind::settled, current->version, *effect->number}};
   }
-  if (standing == nullptr && write.kind == Write::Kind::add && form.kind != Form::Kind::afresh) {
+  if (current == nullptr && write.kind == Write::Kind::add && form.kind != Form::Kind::afresh) {
     return Verdict{Verdict::Kind::another_form, {Form::Kind::afresh, {}, 0}};
   }
   // It would hold as the write says: what the other form was chosen for is gone again.

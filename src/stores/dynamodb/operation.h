@@ -1,10 +1,10 @@
 // A write as DynamoDB's operation under a condition.
 //
-// Most writes have one form. Two depend on what stands there, which is known only after the first
-// form's condition failed (H22):
+// Most writes have one form. Two depend on the current item, which is known only after the first
+// form's condition failed (docs/hazards.md#h22):
 //   an add to an item that has expired would revive its old number: it becomes a put;
-//   a raise to what is no more than what stands there writes nothing, but as part of a transaction
-//   it must not cancel the rest: it becomes a check that what stands there still does.
+//   a raise to no more than the current number writes nothing, but as part of a transaction
+//   it must not cancel the rest: it becomes a check that the item is unchanged.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Form {
   };
   Kind kind = Kind::plain;
   Version version;          // settled
-  std::int64_t number = 0;  // settled: what stands there.
+  std::int64_t number = 0;  // settled: the current number.
 };
 
 struct Operation {

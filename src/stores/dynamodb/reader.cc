@@ -19,9 +19,9 @@ aws::Request reading_of(const char* call, const Json& body) {
   return request;
 }
 
-Result<Json> ask(const Reading& reading, const char* call, const Json& body) {
+Result<Json> ask(const ReadContext& context, const char* call, const Json& body) {
   const aws::Request request = reading_of(call, body);
-  const Responses responses = reading.transport.send({&request, 1}, reading.deadline);
+  const Responses responses = context.transport.send({&request, 1}, context.deadline);
   Reply reply = read_reply_to_reading(responses.front());
   if (reply.kind == Reply::Kind::done) return std::move(reply.body);
   if (reply.kind == Reply::Kind::failed) return std::unexpected(std::move(reply.error));
@@ -39,24 +39,24 @@ std::size_t size_of(const Value& value) {
   return bytes == nullptr ? sizeof(std::int64_t) : bytes->size();
 }
 
-Result<std::optional<Item>> read_one(const Reading& reading, const Key& key) {
+Result<std::optional<Item>> read_one(const ReadContext& context, const Key& key) {
   Result<Json> attributes = key_attributes(key);
   if (!attributes) return std::unexpected(std::move(attributes.error()));
   const Json body = {
-      {"TableName", reading.table}, {"Key", std::move(*attributes)}, {"ConsistentRead", true}};
-  const Result<Json> answer = ask(reading, "GetItem", body);
+      {"TableName", context.table}, {"Key", std::move(*attributes)}, {"ConsistentRead", true}};
+  const Result<Json> answer = ask(context, "GetItem", body);
   if (!answer) return std::unexpected(answer.error());
   if (!answer->contains("Item")) return std::nullopt;
   Result<Item> item = item_in((*answer)["Item"]);
   if (!item) return std::unexpected(std::move(item.error()));
-  if (expired(*item, reading.now)) return std::nullopt;
+  if (expired(*item, context.now)) return std::nullopt;
   return std::move(*item);
 }
 
 // Keys to be asked for, in batches, until DynamoDB has processed all.
 class Batches {
  public:
-  explicit Batches(const Reading& reading) : reading_(reading) {}
+  explicit Batches(const ReadContext& context) : context_(context) {}
 
   Result<void> want(const Key& key) {
     if (!found_.emplace(key, std::nullopt).second) return {};
@@ -76,10 +76,10 @@ class Batches {
       const std::size_t end = std::min(wanted_.size(), at + kKeysPerBatch);
       for (std::size_t i = at; i < end; ++i) keys.push_back(std::move(wanted_[i]));
       const Json table = {{"Keys", std::move(keys)}, {"ConsistentRead", true}};
-      requests.push_back(reading_of("BatchGetItem", {{"RequestItems", {{reading_.table, table}}}}));
+      requests.push_back(reading_of("BatchGetItem", {{"RequestItems", {{context_.table, table}}}}));
     }
     wanted_.clear();
-    for (const auto& response : reading_.transport.send(requests, reading_.deadline)) {
+    for (const auto& response : context_.transport.send(requests, context_.deadline)) {
       if (Result<void> taken = take(read_reply_to_reading(response)); !taken) return taken;
     }
     return {};
@@ -90,19 +90,19 @@ class Batches {
  private:
   Result<void> take(const Reply& reply) {
     if (reply.kind != Reply::Kind::done) return std::unexpected(reply.error);
-    for (const Json& attributes : member(member(reply.body, "Responses"), reading_.table.c_str())) {
+    for (const Json& attributes : member(member(reply.body, "Responses"), context_.table.c_str())) {
       Result<Key> key = key_in(attributes);
       Result<Item> item = item_in(attributes);
       if (!key) return std::unexpected(std::move(key.error()));
       if (!item) return std::unexpected(std::move(item.error()));
-      if (!expired(*item, reading_.now)) found_[std::move(*key)] = std::move(*item);
+      if (!expired(*item, context_.now)) found_[std::move(*key)] = std::move(*item);
     }
-    const Json& left = member(member(reply.body, "UnprocessedKeys"), reading_.table.c_str());
+    const Json& left = member(member(reply.body, "UnprocessedKeys"), context_.table.c_str());
     for (const Json& key : member(left, "Keys")) wanted_.push_back(key);
     return {};
   }
 
-  const Reading& reading_;
+  const ReadContext& context_;
   std::map<Key, std::optional<Item>> found_;
   std::vector<Json> wanted_;
 };
@@ -113,17 +113,17 @@ struct RawPage {
   Json last;  // Null at the end.
 };
 
-Result<RawPage> read_page(const Reading& reading, const char* call, const Json& body) {
-  Result<Json> answer = ask(reading, call, body);
+Result<RawPage> read_page(const ReadContext& context, const char* call, const Json& body) {
+  Result<Json> answer = ask(context, call, body);
   if (!answer) return std::unexpected(std::move(answer.error()));
   return RawPage{member(*answer, "Items"), member(*answer, "LastEvaluatedKey")};
 }
 
-Result<Json> query_of(const Reading& reading, const ScanRequest& request) {
+Result<Json> query_of(const ReadContext& context, const ScanRequest& request) {
   Result<Json> key = key_attributes({request.partition, 0});
   if (!key) return std::unexpected(std::move(key.error()));
   return Json{
-      {"TableName", reading.table},
+      {"TableName", context.table},
       {"KeyConditionExpression", "pk = :pk AND sk BETWEEN :first AND :last"},
       {"ExpressionAttributeValues",
        {{":pk", (*key)["pk"]}, {":first", number(request.first)}, {":last", number(request.last)}}},
@@ -155,16 +155,16 @@ std::optional<Json> start_of(const std::string& cursor) {
 
 }  // namespace
 
-Result<std::vector<std::optional<Item>>> read_items(const Reading& reading,
+Result<std::vector<std::optional<Item>>> read_items(const ReadContext& context,
                                                     std::span<const Key> keys, aws::Pauses pauses) {
   std::vector<std::optional<Item>> items;
   if (keys.size() == 1) {
-    Result<std::optional<Item>> item = read_one(reading, keys[0]);
+    Result<std::optional<Item>> item = read_one(context, keys[0]);
     if (!item) return std::unexpected(std::move(item.error()));
     items.push_back(std::move(*item));
     return items;
   }
-  Batches batches(reading);
+  Batches batches(context);
   for (const Key& key : keys) {
     if (Result<void> wanted = batches.want(key); !wanted) {
       return std::unexpected(std::move(wanted.error()));
@@ -183,22 +183,22 @@ Result<std::vector<std::optional<Item>>> read_items(const Reading& reading,
   return items;
 }
 
-Result<ScanPage> read_scan(const Reading& reading, const ScanRequest& request) {
+Result<ScanPage> read_scan(const ReadContext& context, const ScanRequest& request) {
   ScanPage page;
   if (request.first > request.last) return page;
-  Result<Json> query = query_of(reading, request);
+  Result<Json> query = query_of(context, request);
   if (!query) return std::unexpected(std::move(query.error()));
   std::size_t bytes = 0;
   for (;;) {
     (*query)["Limit"] = request.limit - page.entries.size();
-    Result<RawPage> raw = read_page(reading, "Query", *query);
+    Result<RawPage> raw = read_page(context, "Query", *query);
     if (!raw) return std::unexpected(std::move(raw.error()));
     for (const Json& attributes : raw->items) {
       Result<Key> key = key_in(attributes);
       Result<Item> item = item_in(attributes);
       if (!key) return std::unexpected(std::move(key.error()));
       if (!item) return std::unexpected(std::move(item.error()));
-      if (expired(*item, reading.now)) continue;
+      if (expired(*item, context.now)) continue;
       if (!page.entries.empty() && bytes + size_of(item->value) > request.max_bytes) {
         page.more = true;
         return page;
@@ -215,8 +215,8 @@ Result<ScanPage> read_scan(const Reading& reading, const ScanRequest& request) {
   }
 }
 
-Result<ListPage> read_list(const Reading& reading, const ListRequest& request) {
-  Json scan = {{"TableName", reading.table}, {"Limit", request.limit}, {"ConsistentRead", true}};
+Result<ListPage> read_list(const ReadContext& context, const ListRequest& request) {
+  Json scan = {{"TableName", context.table}, {"Limit", request.limit}, {"ConsistentRead", true}};
   if (!request.cursor.empty()) {
     std::optional<Json> start = start_of(request.cursor);
     if (!start) return failure(ErrorCode::invalid, "not a cursor of this store");
@@ -227,7 +227,7 @@ Result<ListPage> read_list(const Reading& reading, const ListRequest& request) {
     scan["FilterExpression"] = "begins_with(pk, :prefix)";
     scan["ExpressionAttributeValues"] = {{":prefix", {{"S", prefix}}}};
   }
-  const Result<RawPage> raw = read_page(reading, "Scan", scan);
+  const Result<RawPage> raw = read_page(context, "Scan", scan);
   if (!raw) return std::unexpected(raw.error());
   ListPage page;
   for (const Json& attributes : raw->items) {
@@ -236,7 +236,7 @@ Result<ListPage> read_list(const Reading& reading, const ListRequest& request) {
     if (key->sort == kOwnSort || !key->partition.home.starts_with(request.home_prefix)) continue;
     Result<Item> item = item_in(attributes);
     if (!item) return std::unexpected(std::move(item.error()));
-    if (!expired(*item, reading.now)) page.items.push_back({std::move(*key), std::move(*item)});
+    if (!expired(*item, context.now)) page.items.push_back({std::move(*key), std::move(*item)});
   }
   Result<std::string> cursor = cursor_of(raw->last);
   if (!cursor) return std::unexpected(std::move(cursor.error()));

@@ -9,10 +9,10 @@
 
 namespace once::dynamodb {
 
-// The sort of what Once keeps about the table itself; of nobody's items.
+// The sort of what Once keeps about the table itself; no item has it.
 inline constexpr std::int64_t kOwnSort = -1;
 
-struct Reading {
+struct ReadContext {
   const std::string& table;
   Transport& transport;
   Time now;  // By which items expire.
@@ -20,9 +20,9 @@ struct Reading {
 };
 
 // What DynamoDB leaves unprocessed is asked for again after a pause.
-Result<std::vector<std::optional<Item>>> read_items(const Reading& reading,
+Result<std::vector<std::optional<Item>>> read_items(const ReadContext& context,
                                                     std::span<const Key> keys, aws::Pauses pauses);
-Result<ScanPage> read_scan(const Reading& reading, const ScanRequest& request);
-Result<ListPage> read_list(const Reading& reading, const ListRequest& request);
+Result<ScanPage> read_scan(const ReadContext& context, const ScanRequest& request);
+Result<ListPage> read_list(const ReadContext& context, const ListRequest& request);
 
 }  // namespace once::dynamodb

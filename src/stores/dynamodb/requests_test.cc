@@ -3,6 +3,7 @@
 
 #include "once/claims.h"
 #include "once/documents.h"
+#include "once/local.h"
 #include "once/log.h"
 #include "once/tallies.h"
 #include "testing/servers/dynamodb_tables.h"
@@ -38,7 +39,7 @@ class DynamoDbRequests : public ::testing::Test {
 };
 
 TEST_F(DynamoDbRequests, AClaimItsDuplicateAndItsCompletionAreOneEach) {
-  Claims claims(*store_);
+  LocalClaims claims(*store_);
   const auto taken = claims.take("job", {.owner = "me"});
   ASSERT_TRUE(taken && std::holds_alternative<Claimed>(*taken));
   EXPECT_EQ(spent(), 1U);
@@ -57,7 +58,7 @@ TEST_F(DynamoDbRequests, AClaimItsDuplicateAndItsCompletionAreOneEach) {
 }
 
 TEST_F(DynamoDbRequests, SeenIdsAreOneRequestEach) {
-  Claims claims(*store_);
+  LocalClaims claims(*store_);
   const std::vector<std::string> ids = {"a", "b", "c"};
   ASSERT_EQ(claims.seen(ids, std::chrono::hours(1)).value(), std::vector<bool>({true, true, true}));
   EXPECT_EQ(spent(), ids.size());
@@ -67,7 +68,7 @@ TEST_F(DynamoDbRequests, SeenIdsAreOneRequestEach) {
 }
 
 TEST_F(DynamoDbRequests, AnAppendIsOne) {
-  Log log(*store_);
+  LocalLog log(*store_);
   ASSERT_TRUE(log.append("s", {{"a", std::nullopt}}).has_value());
   EXPECT_EQ(spent(), 2U) << "the first looks for the end";
   ASSERT_TRUE(log.append("s", {{"b", std::nullopt}}).has_value());
@@ -78,10 +79,10 @@ TEST_F(DynamoDbRequests, AnAppendIsOne) {
 }
 
 TEST_F(DynamoDbRequests, AnUpdateOfADocumentIsTwo) {
-  Documents documents(*store_);
+  LocalDocuments documents(*store_);
   const auto grow =
-      [](const std::optional<documents::Content>& standing) -> Result<documents::Modified> {
-    return documents::Content{(standing ? standing->bytes : "") + "x"};
+      [](const std::optional<documents::Content>& current) -> Result<documents::Modified> {
+    return documents::Content{(current ? current->bytes : "") + "x"};
   };
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(documents.update("doc", {.modify = grow}).has_value());
@@ -92,7 +93,7 @@ TEST_F(DynamoDbRequests, AnUpdateOfADocumentIsTwo) {
 }
 
 TEST_F(DynamoDbRequests, AnAddAndAMaxAreOneOnceTheTallyIsKnown) {
-  Tallies tallies(*store_);
+  LocalTallies tallies(*store_);
   for (const TallyKind kind : {TallyKind::sum, TallyKind::max}) {
     const std::string name = kind == TallyKind::sum ? "sum" : "max";
     const auto merge = [&](std::int64_t input) {

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "once/claims.h"
+#include "once/local.h"
 #include "once/log.h"
 #include "once/tallies.h"
 #include "testing/servers/dynamodb_tables.h"
@@ -37,9 +38,9 @@ class DynamoDbRestart : public ::testing::Test {
   Told work(int client) {
     Told told;
     const auto store = open_dynamodb(options_).value();
-    Log log(*store);
-    Tallies tallies(*store);
-    Claims claims(*store);
+    LocalLog log(*store);
+    LocalTallies tallies(*store);
+    LocalClaims claims(*store);
     for (int i = 0; !stop_; ++i) {
       const std::string name = std::to_string(client) + "-" + std::to_string(i);
       const auto appended = log.append("s", {{name, std::nullopt}}, {.batch = name});
@@ -65,9 +66,9 @@ class DynamoDbRestart : public ::testing::Test {
 
   void judge(const std::vector<Told>& all) {
     const auto store = open_dynamodb(options_).value();
-    Log log(*store);
-    Tallies tallies(*store);
-    Claims claims(*store);
+    LocalLog log(*store);
+    LocalTallies tallies(*store);
+    LocalClaims claims(*store);
     const LogPage page = log.read("s", {.limit = 10'000}).value();
     for (std::size_t i = 0; i < page.events.size(); ++i) {
       ASSERT_EQ(page.events[i].index, static_cast<std::int64_t>(i) + 1);

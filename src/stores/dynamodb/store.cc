@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "stores/dynamodb/flight.h"
+#include "stores/dynamodb/commit_attempt.h"
 #include "stores/dynamodb/names.h"
 #include "stores/dynamodb/operation.h"
 #include "stores/dynamodb/reader.h"
@@ -37,7 +37,8 @@ std::string TableStore::describe() const {
   return text.append(table_).append(", consistent reads, as durable as DynamoDB");
 }
 
-// The offset is learnt anew with every answer, so it may jump back a little; time does not (H15).
+// Every answer corrects the offset, so it may jump back a little; now() must not
+// (docs/hazards.md#h15).
 Time TableStore::now() {
   const Duration::rep current =
       (clock_.now() + transport_->clock_offset()).time_since_epoch().count();
@@ -73,7 +74,9 @@ std::vector<Result<CommitOutcome>> TableStore::do_commit_each(
   const aws::Deadline until = deadline();
   const aws::Route route{
       .begin =
-          [this](Transaction writes) { return std::make_unique<Flight>(table_, writes, entropy_); },
+          [this](Transaction writes) {
+            return std::make_unique<CommitAttempt>(table_, writes, entropy_);
+          },
       .send = [this](auto requests, auto end) { return transport_->send(requests, end); },
       .now = [this] { return now(); }};
   return aws::commit_group(route, transactions, aws::Pauses(clock_, entropy_, until), until);

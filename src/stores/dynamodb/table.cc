@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "stores/decorators/backoff.h"
+#include "base/backoff.h"
 #include "stores/dynamodb/reader.h"
 #include "stores/dynamodb/reply.h"
 
@@ -21,10 +21,11 @@ aws::Deadline deadline_of(const DynamoDbOptions& options) {
   return std::chrono::steady_clock::now() + options.timeout;
 }
 
-// Answered that not now, but perhaps later.
+// Answered "not now, but perhaps later". That a table is missing, or exists already, will not pass.
 bool is_put_off(const Reply& reply) {
   return reply.kind == Reply::Kind::failed && reply.error.code == ErrorCode::unavailable &&
-         !reply.type.empty() && reply.type != "ResourceNotFoundException";
+         !reply.type.empty() && reply.type != "ResourceNotFoundException" &&
+         reply.type != "ResourceInUseException";
 }
 
 // Asks for what may be asked again.
@@ -32,7 +33,9 @@ Reply ask(Transport& transport, const DynamoDbOptions& options, const char* call
           const Json& body) {
   const aws::Deadline until = deadline_of(options);
   const aws::Request request = request_of(call, body);
-  Backoff backoff({.deadline = options.timeout}, system_clock(), system_entropy());
+  Clock& clock = system_clock();
+  Backoff backoff({.first = Duration(20), .longest = Duration(2'000)}, clock, system_entropy(),
+                  later(clock.now(), options.timeout));
   for (;;) {
     Reply reply = read_reply_to_reading(transport.send({&request, 1}, until).front());
     if (!is_put_off(reply) || !backoff.pause()) return reply;
@@ -63,7 +66,7 @@ Result<void> write_format(Transport& transport, const DynamoDbOptions& options) 
                            {"Item", std::move(item)},
                            {"ConditionExpression", "attribute_not_exists(pk)"}});
   if (reply.kind == Reply::Kind::failed) return std::unexpected(explained(reply, options));
-  return {};  // Or somebody else wrote it at the same time.
+  return {};  // Or another process wrote it at the same time.
 }
 
 Result<Json> described(Transport& transport, const DynamoDbOptions& options) {

@@ -9,7 +9,7 @@
 namespace once::memory {
 namespace {
 
-// Asks the clock only if something there expires at all, and then once.
+// Reads the clock only if an item expires at all, and then once.
 class LazyNow {
  public:
   explicit LazyNow(Clock& clock) : clock_(clock) {}
@@ -25,7 +25,7 @@ class LazyNow {
   Time now_ = kUnasked;
 };
 
-// Room that was taken and is given back unless it is used.
+// Reserved space that is given back unless it is used.
 class Reservation {
  public:
   explicit Reservation(Room& room) : room_(room) {}
@@ -84,8 +84,8 @@ std::vector<Result<CommitOutcome>> Committer::commit_each(
   return answers;
 }
 
-// Those of one shard are taken together and keep their order; others have nothing to do with them.
-// A lock, and what it guards, then travels from core to core once a shard rather than once a
+// The commits of one shard are performed together and keep their order; those of other shards share
+// no key with them. So a lock, and what it guards, moves between cores once a shard, not once a
 // commit.
 std::vector<Result<CommitOutcome>> Committer::commit_by_shard(
     std::span<const Transaction> transactions) {
@@ -139,8 +139,8 @@ void Committer::commit_in_shard(std::span<const Ranked> group,
   }
 }
 
-// Has the first item of each commit brought near, all of them while the first is on its way: most
-// of the time that a commit takes goes by waiting for memory.
+// Prefetches the first item of each commit, all at the same time: most of a commit's time is
+// waiting for memory.
 void Committer::fetch(std::span<const Transaction> transactions) {
   std::array<Place, kFetched> places;
   for (std::size_t i = 0; i < transactions.size(); ++i) {
@@ -180,7 +180,8 @@ Result<CommitOutcome> Committer::commit(Transaction writes, std::span<Step> step
         return CommitOutcome(answer_of(writes, steps));
       }
     }
-    // Others' items lie in other shards, so this is done without our locks and all is judged again.
+    // Evicted items are in other shards, so this is done without our locks; then all is evaluated
+    // again.
     const std::size_t missing = sizes.growth() - reserved.bytes();
     if (auto made = make_room(writes, sizes, reserved.bytes()); !made) {
       return std::unexpected(std::move(made.error()));
@@ -196,15 +197,15 @@ Result<std::optional<Lost>> Committer::judge(Transaction writes, std::span<Step>
     Shard& shard = locked[steps[i].place.shard];
     steps[i].spot = shard.find(steps[i].place.hash, writes[i].key);
     const Ref ref = steps[i].spot.ref;
-    std::optional<Standing> standing;
+    std::optional<CurrentItem> standing;
     if (ref != kNull && !now.past(shard.node(ref))) {
-      standing = Standing{shard.node(ref).version(), shard.node(ref).number()};
+      standing = CurrentItem{shard.node(ref).version(), shard.node(ref).number()};
     }
-    const Standing* there = standing ? &*standing : nullptr;
+    const CurrentItem* there = standing ? &*standing : nullptr;
     if (!holds(writes[i].guard, there)) {
-      if (there == nullptr) return Lost{.write = i, .standing = std::nullopt};
+      if (there == nullptr) return Lost{.write = i, .current = std::nullopt};
       shard.touch(ref);
-      return Lost{.write = i, .standing = shard.node(ref).item()};
+      return Lost{.write = i, .current = shard.node(ref).item()};
     }
     auto effect = effect_of(writes[i], there);
     if (!effect) return std::unexpected(std::move(effect.error()));
@@ -248,7 +249,7 @@ void Committer::apply(Transaction writes, std::span<Step> steps, LockedShards& l
   for (std::size_t i = 0; i < writes.size(); ++i) {
     Step& step = steps[i];
     Shard& shard = locked[step.place.shard];
-    // What was found may have moved by an earlier write of this commit.
+    // An earlier write of this commit may have moved the item.
     if (i > 0) step.spot = shard.find(step.place.hash, writes[i].key);
     switch (step.effect.kind) {
       case Effect::Kind::put:

@@ -1,4 +1,4 @@
-// Carries out commits: judges every write, makes sure of the room, and only then changes anything.
+// Performs commits: evaluates every write, reserves the space, and only then changes anything.
 // Safe to share between threads.
 #pragma once
 
@@ -43,7 +43,7 @@ class Committer {
   struct Sizes {
     std::size_t written = 0;
     std::size_t replaced = 0;
-    std::size_t spared = 0;  // Of what stands there, whatever could make way for others.
+    std::size_t spared = 0;  // Of the current items, those that could be evicted.
 
     std::size_t growth() const { return written > replaced ? written - replaced : 0; }
   };

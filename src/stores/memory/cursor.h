@@ -11,7 +11,7 @@ namespace once::memory {
 
 std::string cursor_after(const Key& key);
 
-// Empty for what cursor_after() did not make.
+// Empty unless cursor_after() made it.
 std::optional<Key> key_of_cursor(std::string_view cursor);
 
 }  // namespace once::memory

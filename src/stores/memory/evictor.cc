@@ -8,7 +8,7 @@
 
 namespace once::memory {
 
-// The keys of the commit that wants room.
+// The keys of the commit that needs space.
 class Evictor::Spared {
  public:
   explicit Spared(Transaction commit) {
@@ -56,8 +56,8 @@ std::size_t Evictor::evictable_bytes() const {
 
 std::uint32_t Evictor::age_of(std::uint32_t use) const { return shards_.clock().load() - use; }
 
-// The oldest that may go may be younger than was thought, when others are spared or were used
-// since; then only its age is noted, and another shard may come first.
+// The oldest item that may be evicted can be younger than expected, if others are spared or were
+// used since. Then only its age is noted, and another shard may come first.
 void Evictor::evict_from(std::size_t index, const Spared& spared, Ages& ages) {
   GuardedShard& guarded = shards_[index];
   const Lock lock(guarded.mutex);

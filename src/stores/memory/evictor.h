@@ -1,4 +1,4 @@
-// Makes room by letting go the items used least recently, of those that expire (H17). Safe to share
+// Evicts the least recently used of the items that expire (docs/hazards.md#h17). Safe to share
 // between threads.
 #pragma once
 
@@ -20,18 +20,18 @@ class Evictor {
 
   struct Request {
     std::size_t bytes = 0;
-    Transaction commit;            // Whose items are not to make way,
+    Transaction commit;            // Its items are not evicted,
     std::size_t spared_bytes = 0;  // though so many bytes of them could.
   };
 
-  // Takes so many bytes of room, for which the caller holds no lock. False, and as a rule nothing
-  // let go, where that cannot be had.
+  // Reserves so many bytes; the caller holds no lock. False if that is impossible, as a rule
+  // without evicting anything.
   bool make_room(const Request& request);
 
   std::uint64_t evicted() const { return evicted_.load(std::memory_order_relaxed); }
 
  private:
-  // How long ago each shard's oldest item was used, in uses; empty where there is none to let go.
+  // How long ago each shard's oldest item was used, in uses; empty if it has none to evict.
   using Ages = std::array<std::optional<std::uint32_t>, kShards>;
   class Spared;
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "stores/memory/committer.h"
 #include "stores/memory/cursor.h"
 #include "stores/memory/evictor.h"

@@ -108,7 +108,7 @@ TEST(MemoryStore, ALostGuardInTheMiddleOfALargeCommitWritesNothing) {
   ASSERT_TRUE(outcome && !committed(*outcome));
   const Lost& lost = std::get<Lost>(*outcome);
   EXPECT_EQ(lost.write, 50U);
-  EXPECT_EQ(lost.standing->value, text("taken"));
+  EXPECT_EQ(lost.current->value, text("taken"));
   EXPECT_EQ(f.store().usage().items, 1U);
 }
 
@@ -175,7 +175,7 @@ using Told = std::tuple<int, std::optional<Value>, std::optional<std::int64_t>>;
 Told told(const Result<CommitOutcome>& answer) {
   if (!answer) return {static_cast<int>(answer.error().code), std::nullopt, std::nullopt};
   if (const Lost* lost = std::get_if<Lost>(&*answer)) {
-    return {-2, lost->standing ? std::optional(lost->standing->value) : std::nullopt, std::nullopt};
+    return {-2, lost->current ? std::optional(lost->current->value) : std::nullopt, std::nullopt};
   }
   const auto& numbers = std::get<Committed>(*answer).numbers;
   return {-1, std::nullopt, numbers.empty() ? std::nullopt : numbers[0]};

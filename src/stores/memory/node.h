@@ -1,4 +1,4 @@
-// How one item lies in memory:
+// The layout of one item in memory:
 //
 //    0  4  length of the value << 5 | flags: number 1, sorted 2, expires 4, ranked 8, parted 16
 //    4  2  length of home
@@ -26,7 +26,7 @@ namespace once::memory {
 inline constexpr std::size_t kMaxPartitionBytes = 0xffff;
 inline constexpr std::size_t kMaxValueBytes = 64U << 20;
 
-// What is to become an item. Refers to the caller's key and bytes.
+// A new item before it is stored. Refers to the caller's key and bytes.
 struct Draft {
   const Key& key;
   std::optional<std::int64_t> number;
@@ -39,12 +39,12 @@ struct Draft {
   std::uint32_t head() const;  // Length and flags.
 };
 
-// A view of an item where it lies.
+// A view of a stored item.
 class Node {
  public:
   explicit Node(std::byte* at) : at_(at) {}
 
-  // All but rank, which the draft of a ranked item leaves as it is.
+  // Writes everything but the rank of a ranked item.
   void write(const Draft& draft);
 
   std::uint32_t head() const { return load<std::uint32_t>(0); }

@@ -1,7 +1,7 @@
-// Finds a partition's entry by hash, eight bytes a place. Entries lie in the order of their hashes,
-// each as near to the place its hash names as its predecessors allow; so a walk goes on from a hash
-// wherever the table has moved meanwhile, and growing reads and writes front to back without
-// looking at the items. Not safe to share between threads.
+// Finds a partition's entry by hash, in eight bytes a place. Entries are ordered by their hashes,
+// each as near to its own place as those before it allow. So a walk continues from a hash even if
+// the table has moved, and growing reads and writes front to back without looking at the items. Not
+// safe to share between threads.
 #pragma once
 
 #include <atomic>
@@ -35,8 +35,8 @@ class PartitionTable {
     return kNone;
   }
 
-  // Starts to bring what find() will look at from memory. Needs no lock: where the table moves
-  // meanwhile, some other place is brought, which harms nobody.
+  // Prefetches what find() will look at. Needs no lock: if the table moves meanwhile, a wrong place
+  // is fetched, which does no harm.
   void fetch(std::uint32_t hash) const {
     const std::uint64_t homes = outline_.homes.load(std::memory_order_relaxed);
     const Slot* const first = outline_.first.load(std::memory_order_relaxed);
@@ -65,7 +65,7 @@ class PartitionTable {
   }
   void rebuild(std::size_t homes);
 
-  // Where the table is, on a line of its own that changes only when the table moves.
+  // Where the table is, on a cache line that changes only when the table moves.
   struct alignas(64) Outline {
     std::atomic<const Slot*> first = nullptr;
     std::atomic<std::uint64_t> homes = 0;

@@ -1,5 +1,5 @@
-// Where a partition belongs: its shard, and its hash within the shard. The same in every run, so
-// that a simulation repeats itself.
+// The shard of a partition, and its hash within the shard. The same in every run, so that a
+// simulation can be repeated.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-// The ranked items of one shard, which may make way for others, in the order of their last use. Not
-// safe to share between threads, except oldest_use() and bytes(), which others may see a little
-// late.
+// The items of one shard that may be evicted, in the order of their last use. Not safe to share
+// between threads, except oldest_use() and bytes(), which other threads may see a little late.
 #pragma once
 
 #include <atomic>

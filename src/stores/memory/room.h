@@ -1,5 +1,5 @@
-// How many bytes a bounded store holds or has promised to a commit under way. Safe to share between
-// threads.
+// The bytes that a bounded store holds or has reserved for a commit under way. Safe to share
+// between threads.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ class Room {
   std::size_t bound() const { return bound_; }
   std::size_t free() const { return bound_ - taken_.load(std::memory_order_relaxed); }
 
-  // False, and nothing taken, where that would go beyond the bound.
+  // False, without taking anything, if that would exceed the bound.
   bool take(std::size_t bytes) {
     std::size_t taken = taken_.load(std::memory_order_relaxed);
     do {

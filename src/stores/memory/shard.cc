@@ -12,7 +12,7 @@ std::size_t charge_of(std::size_t node_bytes) {
 Shard::Spot Shard::find(std::uint32_t hash, const Key& key) const {
   const std::size_t index = table_.find(hash, [&](std::uint32_t entry) {
     const Ref ref = any_of(entry);
-    // The rest of an item is mostly wanted next, and comes from memory as slowly as its beginning.
+    // The rest of an item is mostly needed next, and is as slow to fetch as its beginning.
     __builtin_prefetch(slab_.at(ref) + 64);
     __builtin_prefetch(slab_.at(ref) + 128);
     return node(ref).in(key.partition);

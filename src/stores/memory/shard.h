@@ -1,6 +1,6 @@
 // The items of some partitions. A partition with one item is an entry of the table; one with more
-// is a series, ordered by sort. Evaluates nothing: guards and expiry are the store's business. Not
-// safe to share between threads, except recency()'s own exceptions.
+// is a series, ordered by sort. Evaluates no guards and no expiry: the store does. Not safe to
+// share between threads, with the exceptions of recency().
 #pragma once
 
 #include <absl/container/btree_map.h>
@@ -42,14 +42,13 @@ class Shard {
 
   Spot find(std::uint32_t hash, const Key& key) const;
 
-  // Start to bring what find() will look at from memory: first the entry, then, once that is there,
-  // the item.
+  // Prefetch what find() will look at: first the entry, then, once that has come, the item.
   void fetch_entry(std::uint32_t hash) const { table_.fetch(hash); }
   void fetch_item(std::uint32_t hash) const;
 
   Node node(Ref ref) const { return Node(slab_.at(ref)); }
 
-  // Becomes what is at `spot`, which is where draft.key belongs.
+  // Stores the draft at `spot`, which is the place of draft.key.
   void put(const Spot& spot, std::uint32_t hash, const Draft& draft);
   void erase(const Spot& spot);
 
@@ -89,8 +88,8 @@ class Shard {
   std::uint32_t new_series();
   bool walk_entry(std::uint32_t entry, const Position* after, const Visit& visit) const;
 
-  // What every commit touches comes first, close together: when threads take turns at a shard, it
-  // is carried from core to core.
+  // What every commit touches comes first, close together: it moves from core to core when threads
+  // take turns at a shard.
   PartitionTable table_;
   std::size_t items_ = 0;
   std::size_t bytes_ = 0;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "stores/memory/place.h"
 #include "stores/memory/shard.h"
 
@@ -43,8 +43,8 @@ class Shards {
   std::array<std::unique_ptr<GuardedShard>, kShards> shards_;
 };
 
-// Holds the locks of a set of shards, one bit each, taken in ascending order: two commits never
-// wait for each other in a circle.
+// Holds the locks of a set of shards, one bit each, taken in ascending order: commits never
+// deadlock.
 class LockedShards {
  public:
   LockedShards(Shards& shards, std::uint64_t set) ONCE_UNCHECKED_LOCKING : shards_(shards),

@@ -124,7 +124,7 @@ void Slab::free(Ref ref) {
     units += before;
   }
   put_free(ref, units);
-  // One whole chunk stays, so that a shard on the brink does not ask the system again and again.
+  // One free chunk is kept, so that a shard at a border does not allocate and free one repeatedly.
   if (units == kWholeChunk && whole_chunks_ > 1) drop_chunk(ref);
 }
 

@@ -1,6 +1,6 @@
-// Memory for one shard's items: blocks of a few dozen to a few thousand bytes out of 16 KiB chunks,
-// named by 32 bits instead of a pointer and costing four bytes each. What is freed is merged with
-// its free neighbours, and a chunk that is free throughout goes back to the system, so a store
+// Memory for one shard's items: blocks of a few dozen to a few thousand bytes in chunks of 16 KiB.
+// A block is named by 32 bits instead of a pointer and costs four bytes. A freed block is merged
+// with its free neighbours, and a chunk that is free as a whole goes back to the system: so a store
 // whose items change in size does not grow. Not safe to share between threads.
 #pragma once
 
@@ -18,7 +18,7 @@ inline constexpr Ref kNull = 0;
 
 class Slab {
  public:
-  // 8-byte aligned room for `bytes`. Throws std::bad_alloc when the system has no more.
+  // A block for `bytes`, aligned to 8. Throws std::bad_alloc if the system has no more memory.
   Ref allocate(std::size_t bytes);
   void free(Ref ref);
 
@@ -27,14 +27,14 @@ class Slab {
     return chunks_[ref / kChunkUnits].get() + (ref % kChunkUnits) * kUnit;
   }
 
-  // Starts to bring near where a new block will most likely be.
+  // Prefetches where a new block will most likely be.
   void fetch_room() const {
     if (open_ == kNull) return;
     __builtin_prefetch(at(open_), 1);
     __builtin_prefetch(at(open_) + 64, 1);
   }
 
-  // What a block of so many bytes takes, overhead included.
+  // The size of a block for so many bytes, overhead included.
   static std::size_t cost(std::size_t bytes);
 
   // Taken from the system at present.

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "once/claims.h"
+#include "once/local.h"
 #include "once/log.h"
 #include "primitives/keys.h"
 #include "stores/redis/cluster_fixture.h"
@@ -139,8 +140,8 @@ TEST_F(RedisClusterTest, ReshardingUnderLoadLosesNothingAndLeavesNoGap) {
     for (std::size_t client = 0; client < streams.size(); ++client) {
       clients.emplace_back([&, client] {
         const auto store = open();
-        Log log(*store);
-        Claims claims(*store);
+        LocalLog log(*store);
+        LocalClaims claims(*store);
         for (int i = 0; !stop; ++i, ++steps) {
           for (int most = budget; i >= most && !stop; most = budget) budget.wait(most);
           if (stop) break;
@@ -173,7 +174,7 @@ TEST_F(RedisClusterTest, ReshardingUnderLoadLosesNothingAndLeavesNoGap) {
     ++budget;
     budget.notify_all();
   }
-  Log log(*store_);
+  LocalLog log(*store_);
   for (std::size_t client = 0; client < streams.size(); ++client) {
     std::int64_t next = 1;
     while (std::cmp_less_equal(next, told[client].size())) {

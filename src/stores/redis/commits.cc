@@ -79,13 +79,13 @@ Result<CommitOutcome> committed_as(Transaction writes, ReplyView reply) {
   return answer;
 }
 
-Result<CommitOutcome> lost_as(const Write& write, std::size_t number, ReplyView standing) {
+Result<CommitOutcome> lost_as(const Write& write, std::size_t number, ReplyView current) {
   Lost lost{.write = number};
-  if (!standing.is_nil()) {
+  if (!current.is_nil()) {
     Result<Item> item =
-        decode_record(name_of(write.key), digits_of(write.key.sort), standing.text());
+        decode_record(name_of(write.key), digits_of(write.key.sort), current.text());
     if (!item) return std::unexpected(std::move(item.error()));
-    lost.standing = std::move(*item);
+    lost.current = std::move(*item);
   }
   return lost;
 }
@@ -113,7 +113,7 @@ Verdict plain_verdict(const Write& write, ReplyView reply, Time now) {
   if (reply.is_error()) return {.answer = std::unexpected(error_of(reply))};
   Result<CommitOutcome> lost = lost_as(write, 0, reply);
   // For its last millisecond Redis still has what has expired.
-  if (lost && expired(*std::get<Lost>(*lost).standing, now)) return {};
+  if (lost && expired(*std::get<Lost>(*lost).current, now)) return {};
   return {.answer = std::move(lost)};
 }
 

@@ -25,7 +25,7 @@ void Connection::start(std::span<const std::string_view> commands) {
 
 void Connection::go_on() {
   can_send_ = can_send_ && send_some();
-  // What has come is read even if no more can be sent: it tells what was done.
+  // Replies that arrived are read even if sending failed: they tell what was done.
   can_receive_ = can_receive_ && receive_some();
 }
 
@@ -94,7 +94,7 @@ void await_replies(std::span<Connection* const> connections, Deadline deadline) 
           {.fd = connection->descriptor(), .events = connection->events(), .revents = 0});
       theirs.push_back(connection);
     }
-    if (waiting.empty() || !wait_for(waiting, deadline)) return;
+    if (waiting.empty() || !net::wait_for(waiting, deadline)) return;
     for (std::size_t i = 0; i < waiting.size(); ++i) {
       if (waiting[i].revents != 0) theirs[i]->go_on();
     }

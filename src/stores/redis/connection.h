@@ -10,10 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include "stores/redis/channel.h"
+#include "net/channel.h"
 #include "stores/redis/reply.h"
 
 namespace once::redis {
+
+using net::Channel;
+using net::Deadline;
+using net::Endpoint;
 
 // Not to be shared between threads.
 class Connection {
@@ -64,7 +68,7 @@ class Connection {
   std::vector<Result<Reply>> replies_;
 };
 
-// Until all have what they wait for, or the deadline. What is slow keeps nobody else waiting, and
+// Until all have what they wait for, or the deadline. A slow server keeps no other waiting, and
 // what has come by the deadline is taken.
 void await_replies(std::span<Connection* const> connections, Deadline deadline);
 

@@ -1,4 +1,4 @@
-// What a script must not do half (H27), and what is not ours.
+// What a script must not do half (docs/hazards.md#h27), and what is not ours.
 #include <limits>
 #include <thread>
 

@@ -5,6 +5,7 @@
 #include <latch>
 #include <thread>
 
+#include "once/local.h"
 #include "once/log.h"
 #include "stores/redis/store_fixture.h"
 #include "testing/code_of.h"
@@ -195,7 +196,7 @@ TEST_F(RedisPromotion, OneReadonlyAnswerIsEnoughToLeaveAFormerMaster) {
 
 // A replica that came after we opened, and a failover that lost the newest.
 TEST_F(RedisPromotion, WhatAFailoverLosesLeavesNoHoleInALog) {
-  Log log(*store_);
+  LocalLog log(*store_);
   const auto append = [&](const char* name) {
     const auto appended = log.append("s", {{name, std::nullopt}});
     EXPECT_TRUE(appended.has_value());

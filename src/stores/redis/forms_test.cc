@@ -3,9 +3,9 @@
 
 #include <limits>
 
-#include "stores/redis/course.h"
 #include "stores/redis/names.h"
 #include "stores/redis/record.h"
+#include "stores/redis/scan_route.h"
 #include "stores/redis/server_time.h"
 #include "stores/redis/walk.h"
 #include "testing/manual_clock.h"
@@ -119,7 +119,7 @@ TEST(RedisCourses, ASlotThatBeginsToMoveOrCameBackMakesAnotherCourse) {
   EXPECT_NE(state("3", "0-4"), state("3", "0-4 [9-<-aa]"));
 }
 
-// H15: whatever our own clock shows, and however long answers take.
+// docs/hazards.md#h15: whatever our own clock shows, and however long answers take.
 TEST(H15_RedisTime, IsTheServersAndNeverAheadOfIt) {
   ManualClock clock{Time(Duration(1'000'000))};
   ServerTime time(clock);

@@ -3,14 +3,15 @@
 #include <charconv>
 #include <utility>
 
+#include "net/tls.h"
 #include "stores/redis/command.h"
 #include "stores/redis/scripts.h"
 
 namespace once::redis {
 namespace {
 
-// Whatever stands between us and the server may have forgotten a connection that was idle for
-// longer, without a word to either.
+// A firewall or proxy may have dropped a connection that was idle for longer, without telling
+// either side.
 constexpr Duration kMostIdle = std::chrono::seconds(30);
 
 std::optional<std::int64_t> number_in(std::string_view text) {
@@ -48,7 +49,42 @@ Error greeting_error(ReplyView reply) {
   return error;
 }
 
+std::unexpected<Error> named(Error error, const std::string& where = "") {
+  error.message.insert(0, "redis: " + where);
+  return std::unexpected(std::move(error));
+}
+
+class SocketDialler final : public Dialler {
+ public:
+  explicit SocketDialler(std::unique_ptr<net::TlsContext> tls) : tls_(std::move(tls)) {}
+
+  Result<std::unique_ptr<net::Channel>> dial(const net::Endpoint& endpoint,
+                                             net::Deadline deadline) override {
+    Result<net::Socket> socket = net::connect_to(endpoint, deadline);
+    if (!socket) return named(std::move(socket.error()), net::to_text(endpoint) + ": ");
+    if (tls_) {
+      auto channel = tls_->wrap(std::move(*socket), endpoint.host, deadline);
+      if (!channel) return named(std::move(channel.error()));
+      return channel;
+    }
+    return net::plain_channel(std::move(*socket));
+  }
+
+ private:
+  const std::unique_ptr<net::TlsContext> tls_;  // Null without TLS.
+};
+
 }  // namespace
+
+Result<std::unique_ptr<Dialler>> make_dialler(const RedisOptions& options) {
+  std::unique_ptr<net::TlsContext> tls;
+  if (options.tls) {
+    Result<std::unique_ptr<net::TlsContext>> made = net::make_tls_context(options.ca_file);
+    if (!made) return named(std::move(made.error()));
+    tls = std::move(*made);
+  }
+  return std::make_unique<SocketDialler>(std::move(tls));
+}
 
 std::optional<Time> time_in(ReplyView reply) {
   if (reply.size() != 2) return std::nullopt;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/redis_store.h"
 #include "stores/redis/connection.h"
 #include "stores/redis/server_time.h"

@@ -20,7 +20,7 @@ RetryOptions retries_within(Duration timeout) {
   return {.cap = std::chrono::milliseconds(500), .deadline = timeout - 2 * (timeout / kShares)};
 }
 
-// Goes on evenly whatever is done to the machine's wall clock (H15).
+// Advances evenly even if the wall clock is set (docs/hazards.md#h15).
 class SteadyClock final : public Clock {
  public:
   Time now() override {

@@ -83,13 +83,13 @@ Result<Entry> entry_in(const Partition& partition, std::string_view member) {
 }
 
 // Appends to `items`, and says how many bytes of values these are.
-Result<std::size_t> read_piece(const Reading& reading, std::span<const Key> keys,
+Result<std::size_t> read_piece(const ReadContext& context, std::span<const Key> keys,
                                std::vector<std::optional<Item>>& items) {
   std::vector<Command> commands;
   commands.reserve(keys.size());
   for (const Key& key : keys) commands.push_back(reading_of(key));
-  const std::vector<Result<Reply>> replies = reading.router.run(commands, reading.deadline);
-  const Time now = reading.time.now();
+  const std::vector<Result<Reply>> replies = context.router.run(commands, context.deadline);
+  const Time now = context.time.now();
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (!replies[i]) return std::unexpected(reading_failure(replies[i].error()));
@@ -103,19 +103,19 @@ Result<std::size_t> read_piece(const Reading& reading, std::span<const Key> keys
 
 // Adds to the page, and takes that off what `rest` allows. Where to go on, if there is more to do
 // for the page.
-Result<std::optional<std::int64_t>> scan_some(const Reading& reading, ScanRequest& rest,
+Result<std::optional<std::int64_t>> scan_some(const ReadContext& context, ScanRequest& rest,
                                               ScanPage& page) {
   constexpr std::size_t kHead = 3;  // How it ended, the server's time, and where.
   constexpr std::int64_t kCut = 1;
   constexpr std::int64_t kPaused = 2;
-  const Time sent = reading.time.own();
-  const Command command = scan_command(rest, reading.time.now());
-  const Result<Reply> reply = reading.router.run(command, reading.deadline);
+  const Time sent = context.time.own();
+  const Command command = scan_command(rest, context.time.now());
+  const Result<Reply> reply = context.router.run(command, context.deadline);
   if (!reply) return std::unexpected(reading_failure(reply.error()));
   const ReplyView view = **reply;
   if (view.size() < kHead) return std::unexpected(reading_error_of(view));
   if (const auto server = view[1].integer()) {
-    reading.time.learn(sent, reading.time.own(), Time(Duration(*server)));
+    context.time.learn(sent, context.time.own(), Time(Duration(*server)));
   }
   for (std::size_t i = kHead; i < view.size(); ++i) {
     Result<Entry> entry = entry_in(rest.partition, view[i].text());
@@ -144,14 +144,14 @@ Error reading_failure(Error error) {
   return error;
 }
 
-Result<std::vector<std::optional<Item>>> read_items(const Reading& reading,
+Result<std::vector<std::optional<Item>>> read_items(const ReadContext& context,
                                                     std::span<const Key> keys) {
   std::vector<std::optional<Item>> items;
   items.reserve(keys.size());
   std::size_t piece = kFirstPiece;
   while (!keys.empty()) {
     const std::span<const Key> some = keys.first(std::min(piece, keys.size()));
-    const Result<std::size_t> bytes = read_piece(reading, some, items);
+    const Result<std::size_t> bytes = read_piece(context, some, items);
     if (!bytes) return std::unexpected(bytes.error());
     const std::size_t each = std::max<std::size_t>(*bytes / some.size(), 1);
     piece = std::clamp<std::size_t>(kReadAtOnce / each, 1, kLargestPiece);
@@ -160,11 +160,11 @@ Result<std::vector<std::optional<Item>>> read_items(const Reading& reading,
   return items;
 }
 
-Result<ScanPage> read_scan(const Reading& reading, const ScanRequest& request) {
+Result<ScanPage> read_scan(const ReadContext& context, const ScanRequest& request) {
   ScanPage page;
   ScanRequest rest = request;
   while (rest.first <= rest.last) {
-    Result<std::optional<std::int64_t>> reached = scan_some(reading, rest, page);
+    Result<std::optional<std::int64_t>> reached = scan_some(context, rest, page);
     if (!reached) return std::unexpected(std::move(reached.error()));
     if (!*reached) break;
     const bool up = request.direction == Direction::ascending;

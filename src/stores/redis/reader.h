@@ -9,15 +9,15 @@
 
 namespace once::redis {
 
-struct Reading {
+struct ReadContext {
   Router& router;
   ServerTime& time;
   Deadline deadline;
 };
 
-Result<std::vector<std::optional<Item>>> read_items(const Reading& reading,
+Result<std::vector<std::optional<Item>>> read_items(const ReadContext& context,
                                                     std::span<const Key> keys);
-Result<ScanPage> read_scan(const Reading& reading, const ScanRequest& request);
+Result<ScanPage> read_scan(const ReadContext& context, const ScanRequest& request);
 
 // A reading has no outcome to be in doubt about: `unknown` becomes `unavailable`.
 Error reading_failure(Error error);

@@ -1,6 +1,7 @@
 // What each operation costs in requests and round trips.
 #include "once/claims.h"
 #include "once/documents.h"
+#include "once/local.h"
 #include "once/log.h"
 #include "once/tallies.h"
 #include "stores/redis/store_fixture.h"
@@ -35,7 +36,7 @@ class RedisRequests : public RedisTest {
 };
 
 TEST_F(RedisRequests, AClaimItsDuplicateAndItsCompletionAreOneEach) {
-  Claims claims(*store_);
+  LocalClaims claims(*store_);
   const auto taken = claims.take("job", {.owner = "me"});
   ASSERT_TRUE(taken && std::holds_alternative<Claimed>(*taken));
   EXPECT_EQ(spent(), 1U);
@@ -51,7 +52,7 @@ TEST_F(RedisRequests, AClaimItsDuplicateAndItsCompletionAreOneEach) {
 }
 
 TEST_F(RedisRequests, SeenIdsAreOneRequestEachInOneRoundTrip) {
-  Claims claims(*store_);
+  LocalClaims claims(*store_);
   const std::vector<std::string> ids = {"a", "b", "c"};
   for (const bool first : {true, false}) {
     ASSERT_EQ(claims.seen(ids, std::chrono::hours(1)).value(), std::vector<bool>(3, first));
@@ -62,7 +63,7 @@ TEST_F(RedisRequests, SeenIdsAreOneRequestEachInOneRoundTrip) {
 
 // Redis may lose what it answered, so what a process remembers of a log's end is not believed.
 TEST_F(RedisRequests, AnAppendIsTwoBecauseTheEndIsLookedFor) {
-  Log log(*store_);
+  LocalLog log(*store_);
   for (const char* const batch : {"", "", "id"}) {
     ASSERT_TRUE(log.append("s", {{"a", std::nullopt}}, {.batch = batch}).has_value());
     EXPECT_EQ(spent(), 2U);
@@ -70,7 +71,7 @@ TEST_F(RedisRequests, AnAppendIsTwoBecauseTheEndIsLookedFor) {
 }
 
 TEST_F(RedisRequests, AnAddIsTwoBecauseWhatTheTallyIsIsLookedFor) {
-  Tallies tallies(*store_);
+  LocalTallies tallies(*store_);
   const auto merge = [&] {
     const auto merged = tallies.merge("sum", {.input = std::int64_t{5}});
     ASSERT_TRUE(merged && std::holds_alternative<Tallied>(*merged));
@@ -82,10 +83,10 @@ TEST_F(RedisRequests, AnAddIsTwoBecauseWhatTheTallyIsIsLookedFor) {
 }
 
 TEST_F(RedisRequests, AnUpdateOfADocumentIsTwo) {
-  Documents documents(*store_);
+  LocalDocuments documents(*store_);
   const auto grow =
-      [](const std::optional<documents::Content>& standing) -> Result<documents::Modified> {
-    return documents::Content{(standing ? standing->bytes : "") + "x"};
+      [](const std::optional<documents::Content>& current) -> Result<documents::Modified> {
+    return documents::Content{(current ? current->bytes : "") + "x"};
   };
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(documents.update("doc", {.modify = grow}).has_value());

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "once/claims.h"
+#include "once/local.h"
 #include "once/log.h"
 #include "once/tallies.h"
 #include "stores/redis/store_fixture.h"
@@ -37,9 +38,9 @@ class RedisRestart : public RedisTest {
   Told work(std::size_t client) {
     Told told;
     const auto store = open();
-    Log log(*store);
-    Tallies tallies(*store);
-    Claims claims(*store);
+    LocalLog log(*store);
+    LocalTallies tallies(*store);
+    LocalClaims claims(*store);
     for (int i = 0; !stop_; ++i) {
       const std::string name = std::to_string(client) + "-" + std::to_string(i);
       const auto appended = log.append("s", {{name, std::nullopt}}, {.batch = name});
@@ -71,9 +72,9 @@ class RedisRestart : public RedisTest {
 
   void judge(const std::vector<Told>& all) {
     const auto store = open();
-    Log log(*store);
-    Tallies tallies(*store);
-    Claims claims(*store);
+    LocalLog log(*store);
+    LocalTallies tallies(*store);
+    LocalClaims claims(*store);
     const std::vector<LogEntry> events = read_all(log);
     for (std::size_t i = 0; i < events.size(); ++i) {
       ASSERT_EQ(events[i].index, static_cast<std::int64_t>(i) + 1);

@@ -11,9 +11,9 @@
 namespace once::redis {
 namespace {
 
-constexpr int kMostRounds = 5;  // Of being sent elsewhere, within one call.
+constexpr int kMostRounds = 5;  // Redirects within one call.
 
-// Of the time for a call, what one server may take of it before others are turned to.
+// One server may use this part of a call's time before others are tried.
 constexpr int kShares = 2;
 
 std::uint64_t hash_of(const Endpoint& endpoint) {
@@ -44,19 +44,19 @@ const std::vector<std::string>& load_commands() {
 
 }  // namespace
 
-struct Router::Errand {
+struct Router::PendingCommand {
   const Command* command = nullptr;
   Result<Reply> reply = failure(ErrorCode::unavailable, "redis: not sent");
   Redirect redirect;  // What the last reply said; where it goes next.
   bool to_send = true;
 };
 
-struct Router::Trip {
+struct Router::ServerBatch {
   Node* node = nullptr;
   std::optional<Lease> lease;
-  std::vector<Errand*> errands;
-  std::vector<Errand*> awaited;  // By reply; null for what is ours.
-  bool asks_time = false;        // With the first command.
+  std::vector<PendingCommand*> pending_commands;
+  std::vector<PendingCommand*> awaited;  // By reply; null for the router's own commands.
+  bool asks_time = false;                // With the first command.
   Time sent;
 };
 
@@ -83,18 +83,18 @@ Result<Reply> Router::run(const Command& command, Deadline deadline) {
 }
 
 std::vector<Result<Reply>> Router::run(std::span<const Command> commands, Deadline deadline) {
-  std::vector<Errand> errands(commands.size());
-  for (std::size_t i = 0; i < commands.size(); ++i) errands[i].command = &commands[i];
-  // Here, and not by the call that found out: that one may have no time left.
-  if (suspect_ && suspect_.exchange(false) && !learn_slots(share_of(deadline, kShares)))
+  std::vector<PendingCommand> pending_commands(commands.size());
+  for (std::size_t i = 0; i < commands.size(); ++i) pending_commands[i].command = &commands[i];
+  // Not by the call that noticed: it may have no time left.
+  if (suspect_ && suspect_.exchange(false) && !learn_slots(net::share_of(deadline, kShares)))
     suspect_ = true;
   for (int round = 0; round < kMostRounds; ++round) {
-    travel(errands, deadline);
-    if (!redirect(errands, deadline)) break;
+    send_round(pending_commands, deadline);
+    if (!redirect(pending_commands, deadline)) break;
   }
   std::vector<Result<Reply>> replies;
-  replies.reserve(errands.size());
-  for (Errand& errand : errands) replies.push_back(std::move(errand.reply));
+  replies.reserve(pending_commands.size());
+  for (PendingCommand& pending : pending_commands) replies.push_back(std::move(pending.reply));
   return replies;
 }
 
@@ -150,138 +150,139 @@ Node& Router::node_at(const Endpoint& endpoint) {
   return node(endpoint);
 }
 
-Node& Router::node_for(const Errand& errand) {
+Node& Router::node_for(const PendingCommand& pending) {
   const Lock lock(mutex_);
-  if (errand.redirect.kind == Redirect::Kind::ask) {
-    return node({errand.redirect.host, errand.redirect.port});
+  if (pending.redirect.kind == Redirect::Kind::ask) {
+    return node({pending.redirect.host, pending.redirect.port});
   }
-  if (!is_cluster_ || slots_[errand.command->slot] == nullptr) return node(first_);
-  return *slots_[errand.command->slot];
+  if (!is_cluster_ || slots_[pending.command->slot] == nullptr) return node(first_);
+  return *slots_[pending.command->slot];
 }
 
 // Connections are taken in the order of the servers, so that two calls never wait for each other;
 // and all of them before anything is sent, so that what is sent has the time that is left.
-void Router::travel(std::vector<Errand>& errands, Deadline deadline) {
-  std::map<Endpoint, Trip> trips;
-  for (Errand& errand : errands) {
-    if (!errand.to_send) continue;
-    Node& node = node_for(errand);
-    Trip& trip = trips[node.endpoint()];
-    trip.node = &node;
-    trip.errands.push_back(&errand);
+void Router::send_round(std::vector<PendingCommand>& pending_commands, Deadline deadline) {
+  std::map<Endpoint, ServerBatch> batches;
+  for (PendingCommand& pending : pending_commands) {
+    if (!pending.to_send) continue;
+    Node& node = node_for(pending);
+    ServerBatch& batch = batches[node.endpoint()];
+    batch.node = &node;
+    batch.pending_commands.push_back(&pending);
   }
-  for (auto& [endpoint, trip] : trips) {
-    take_lease(trip, trips.size() == 1 ? deadline : share_of(deadline, kShares));
+  for (auto& [endpoint, batch] : batches) {
+    take_lease(batch, batches.size() == 1 ? deadline : net::share_of(deadline, kShares));
   }
   bool asks_time = time_.is_old();
   std::vector<Connection*> connections;
-  for (auto& [endpoint, trip] : trips) {
-    if (!trip.lease) continue;
-    trip.asks_time = std::exchange(asks_time, false);
-    send(trip);
-    connections.push_back(&**trip.lease);
+  for (auto& [endpoint, batch] : batches) {
+    if (!batch.lease) continue;
+    batch.asks_time = std::exchange(asks_time, false);
+    send(batch);
+    connections.push_back(&**batch.lease);
   }
   await_replies(connections, deadline);
-  for (auto& [endpoint, trip] : trips) {
-    if (trip.lease) take_replies(trip);
+  for (auto& [endpoint, batch] : batches) {
+    if (batch.lease) take_replies(batch);
   }
 }
 
-void Router::take_lease(Trip& trip, Deadline deadline) {
-  Result<Lease> lease = trip.node->lease(deadline);
+void Router::take_lease(ServerBatch& batch, Deadline deadline) {
+  Result<Lease> lease = batch.node->lease(deadline);
   if (lease) {
-    trip.lease.emplace(std::move(*lease));
+    batch.lease.emplace(std::move(*lease));
     return;
   }
-  for (Errand* const errand : trip.errands) {
-    errand->to_send = false;
-    errand->redirect = {};
-    errand->reply = std::unexpected(lease.error());
+  for (PendingCommand* const pending : batch.pending_commands) {
+    pending->to_send = false;
+    pending->redirect = {};
+    pending->reply = std::unexpected(lease.error());
   }
 }
 
-void Router::send(Trip& trip) {
+void Router::send(ServerBatch& batch) {
   std::vector<std::string_view> texts;
-  const auto say = [&](std::string_view text, Errand* errand) {
+  const auto say = [&](std::string_view text, PendingCommand* pending) {
     texts.push_back(text);
-    trip.awaited.push_back(errand);
+    batch.awaited.push_back(pending);
   };
-  if (trip.asks_time) say(time_command(), nullptr);
-  const auto wants_scripts = [](const Errand* errand) {
-    return errand->redirect.kind == Redirect::Kind::load_scripts;
+  if (batch.asks_time) say(time_command(), nullptr);
+  const auto wants_scripts = [](const PendingCommand* pending) {
+    return pending->redirect.kind == Redirect::Kind::load_scripts;
   };
-  if (std::ranges::any_of(trip.errands, wants_scripts)) {
+  if (std::ranges::any_of(batch.pending_commands, wants_scripts)) {
     for (const std::string& load : load_commands()) say(load, nullptr);
   }
-  for (Errand* const errand : trip.errands) {
-    if (errand->redirect.kind == Redirect::Kind::ask) say(asking_command(), nullptr);
-    say(errand->command->bytes, errand);
+  for (PendingCommand* const pending : batch.pending_commands) {
+    if (pending->redirect.kind == Redirect::Kind::ask) say(asking_command(), nullptr);
+    say(pending->command->bytes, pending);
   }
-  trip.sent = time_.own();
+  batch.sent = time_.own();
   requests_ += texts.size();
   ++round_trips_;
-  (*trip.lease)->start(texts);
+  (*batch.lease)->start(texts);
 }
 
-void Router::take_replies(Trip& trip) {
-  std::vector<Result<Reply>> replies = (*trip.lease)->finish();
-  trip.node->note(replies.back().has_value());
-  if (trip.asks_time && replies.front()) {
+void Router::take_replies(ServerBatch& batch) {
+  std::vector<Result<Reply>> replies = (*batch.lease)->finish();
+  batch.node->note(replies.back().has_value());
+  if (batch.asks_time && replies.front()) {
     if (const auto server = time_in(**replies.front())) {
-      time_.learn(trip.sent, time_.own(), *server);
+      time_.learn(batch.sent, time_.own(), *server);
     }
   }
   for (std::size_t i = 0; i < replies.size(); ++i) {
-    Errand* const errand = trip.awaited[i];
-    if (errand == nullptr) continue;
-    errand->to_send = false;
-    // A master no more: the address may lead to another one by now.
-    if (replies[i] && is_replicas(**replies[i])) trip.node->retire();
-    errand->redirect = replies[i] ? redirect_of(**replies[i]) : Redirect{};
-    if (errand->redirect.host.empty()) errand->redirect.host = trip.node->endpoint().host;
-    errand->reply = std::move(replies[i]);
+    PendingCommand* const pending = batch.awaited[i];
+    if (pending == nullptr) continue;
+    pending->to_send = false;
+    // It became a replica: new connections to the address may reach the new master.
+    if (replies[i] && is_replicas(**replies[i])) batch.node->retire();
+    pending->redirect = replies[i] ? redirect_of(**replies[i]) : Redirect{};
+    if (pending->redirect.host.empty()) pending->redirect.host = batch.node->endpoint().host;
+    pending->reply = std::move(replies[i]);
   }
-  trip.lease.reset();
+  batch.lease.reset();
 }
 
-// What was refused and goes elsewhere now, unless something later in its slot was performed
-// meanwhile: then the caller decides. False if there is nothing.
-bool Router::redirect(std::vector<Errand>& errands, Deadline deadline) {
+// Marks commands that were redirected to be sent again, unless a later command of the same slot was
+// performed meanwhile: then the caller decides. False if there are none.
+bool Router::redirect(std::vector<PendingCommand>& pending_commands, Deadline deadline) {
   std::set<std::uint16_t> passed;
   bool any = false;
   bool moved = false;
   bool lost = false;
-  for (std::size_t i = errands.size(); i-- > 0;) {
-    Errand& errand = errands[i];
-    const bool wanted = errand.redirect.kind != Redirect::Kind::none;
-    const bool overtaken = !errand.command->reads && passed.contains(errand.command->slot);
-    moved |= errand.redirect.kind == Redirect::Kind::moved;
-    lost |= is_cluster_ && !errand.reply;
-    errand.to_send = wanted && !overtaken;
-    any |= errand.to_send;
+  for (std::size_t i = pending_commands.size(); i-- > 0;) {
+    PendingCommand& pending = pending_commands[i];
+    const bool wanted = pending.redirect.kind != Redirect::Kind::none;
+    const bool overtaken = !pending.command->reads && passed.contains(pending.command->slot);
+    moved |= pending.redirect.kind == Redirect::Kind::moved;
+    lost |= is_cluster_ && !pending.reply;
+    pending.to_send = wanted && !overtaken;
+    any |= pending.to_send;
     const bool never_performed =
-        !errand.reply && errand.reply.error().code == ErrorCode::unavailable;
-    if (!wanted && !never_performed && !errand.command->reads) passed.insert(errand.command->slot);
+        !pending.reply && pending.reply.error().code == ErrorCode::unavailable;
+    if (!wanted && !never_performed && !pending.command->reads)
+      passed.insert(pending.command->slot);
   }
-  // A server that is gone has no slots for long; the next call is to know who has them.
+  // A server that does not answer loses its slots soon: the next call learns who has them.
   if (lost) suspect_ = true;
   if (!moved) return any;
   if (!is_cluster_) return false;
-  if (!learn_slots(share_of(deadline, kShares))) suspect_ = true;
-  follow_moved(errands);
+  if (!learn_slots(net::share_of(deadline, kShares))) suspect_ = true;
+  follow_moved(pending_commands);
   return any;
 }
 
-// By the word of the server that had the slot: others may not have heard of it yet.
-void Router::follow_moved(const std::vector<Errand>& errands) {
+// The server that had the slot says where it went; others may not know yet.
+void Router::follow_moved(const std::vector<PendingCommand>& pending_commands) {
   const Lock lock(mutex_);
-  for (const Errand& errand : errands) {
-    if (errand.redirect.kind != Redirect::Kind::moved) continue;
-    slots_[errand.command->slot] = &node({errand.redirect.host, errand.redirect.port});
+  for (const PendingCommand& pending : pending_commands) {
+    if (pending.redirect.kind != Redirect::Kind::moved) continue;
+    slots_[pending.command->slot] = &node({pending.redirect.host, pending.redirect.port});
   }
 }
 
-// Last those that did not answer when they were last asked something.
+// Servers that did not answer last time come last.
 std::vector<Endpoint> Router::whom_to_ask() {
   std::vector<Endpoint> servers = map().servers;
   if (std::ranges::find(servers, first_) == servers.end()) servers.push_back(first_);
@@ -300,7 +301,7 @@ Result<void> Router::learn_slots(Deadline deadline) {
   const std::vector<Endpoint> servers = whom_to_ask();
   for (std::size_t i = 0; i < servers.size() && !learnt; ++i) {
     const bool last = i + 1 == servers.size();
-    learnt = learn_slots_from(servers[i], last ? deadline : share_of(deadline, kShares));
+    learnt = learn_slots_from(servers[i], last ? deadline : net::share_of(deadline, kShares));
   }
   return learnt;
 }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/redis_store.h"
 #include "stores/redis/command.h"
 #include "stores/redis/node.h"
@@ -39,7 +39,7 @@ class Router {
     std::uint64_t state = 0;
   };
   Map map();
-  // The same as it is now, by the word of one of them.
+  // The same, asked from one of them now.
   Result<Map> learn_map(Deadline deadline);
 
   // At one server, whatever its slots.
@@ -50,18 +50,18 @@ class Router {
  private:
   static constexpr std::size_t kSlots = 16'384;
 
-  struct Errand;  // A command on its way.
-  struct Trip;    // Errands that go to one server together.
+  struct PendingCommand;  // A command, its reply and where it goes next.
+  struct ServerBatch;     // Commands sent to one server together.
 
   Node& node(const Endpoint& endpoint) ONCE_REQUIRES(mutex_);
   Node& node_at(const Endpoint& endpoint) ONCE_EXCLUDES(mutex_);
-  Node& node_for(const Errand& errand) ONCE_EXCLUDES(mutex_);
-  void travel(std::vector<Errand>& errands, Deadline deadline);
-  void take_lease(Trip& trip, Deadline deadline);
-  void send(Trip& trip);
-  void take_replies(Trip& trip);
-  bool redirect(std::vector<Errand>& errands, Deadline deadline);
-  void follow_moved(const std::vector<Errand>& errands) ONCE_EXCLUDES(mutex_);
+  Node& node_for(const PendingCommand& pending) ONCE_EXCLUDES(mutex_);
+  void send_round(std::vector<PendingCommand>& pending_commands, Deadline deadline);
+  void take_lease(ServerBatch& batch, Deadline deadline);
+  void send(ServerBatch& batch);
+  void take_replies(ServerBatch& batch);
+  bool redirect(std::vector<PendingCommand>& pending_commands, Deadline deadline);
+  void follow_moved(const std::vector<PendingCommand>& pending_commands) ONCE_EXCLUDES(mutex_);
   std::vector<Endpoint> whom_to_ask() ONCE_EXCLUDES(mutex_);
   Result<void> learn_slots(Deadline deadline);
   Result<void> learn_slots_from(const Endpoint& endpoint, Deadline deadline);
@@ -73,14 +73,14 @@ class Router {
   const Endpoint first_;
   bool is_cluster_ = false;  // Constant after open().
 
-  std::atomic<bool> suspect_ = false;  // Somebody did not answer: the slots may be elsewhere.
+  std::atomic<bool> suspect_ = false;  // A server did not answer: slots may have moved.
   std::atomic<std::uint64_t> requests_ = 0;
   std::atomic<std::uint64_t> round_trips_ = 0;
 
   Mutex mutex_;
   // Never removed from, so that nodes stay where they are.
   std::map<Endpoint, std::unique_ptr<Node>> nodes_ ONCE_GUARDED_BY(mutex_);
-  std::vector<Node*> slots_ ONCE_GUARDED_BY(mutex_);  // Of a cluster: by slot; null: nobody's.
+  std::vector<Node*> slots_ ONCE_GUARDED_BY(mutex_);  // Of a cluster: by slot; null: not served.
 };
 
 }  // namespace once::redis

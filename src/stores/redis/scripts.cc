@@ -1,6 +1,6 @@
 #include "stores/redis/scripts.h"
 
-#include <openssl/evp.h>
+#include "base/digest.h"
 
 namespace once::redis {
 namespace {
@@ -122,9 +122,9 @@ return answer
 
 // Members hold the values, and how large the next ones are is not known before they are read: so
 // there are few at a time, and one where they are large. A script that has passed over much that
-// has expired stops and says where, because nobody else is served meanwhile. The second key is for
-// sort 0 and is given only if that is asked for: while a slot is being moved, a script of one key
-// works and one of two waits.
+// has expired stops and says where, because the server serves no other client meanwhile. The second
+// key is for sort 0 and is given only if that is asked for: while a slot is being moved, a script
+// of one key works and one of two waits.
 constexpr std::string_view kScan = R"lua(
 local t = redis.call('TIME')
 local server = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -220,33 +220,20 @@ end
 return {examined, removed, reached}
 )lua";
 
-std::string digest_of(std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
-  unsigned length = 0;
-  EVP_Digest(text.data(), text.size(), bytes.data(), &length, EVP_sha1(), nullptr);
-  std::string digest;
-  for (unsigned i = 0; i < length; ++i) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    digest += kDigits[bytes.at(i) >> 4];
-    digest += kDigits[bytes.at(i) & 15];
-  }
-  return digest;
-}
-
 }  // namespace
 
 const Script& commit_script() {
-  static const Script script{kCommit, digest_of(kCommit)};
+  static const Script script{kCommit, sha1_hex(kCommit)};
   return script;
 }
 
 const Script& scan_script() {
-  static const Script script{kScan, digest_of(kScan)};
+  static const Script script{kScan, sha1_hex(kScan)};
   return script;
 }
 
 const Script& sweep_script() {
-  static const Script script{kSweep, digest_of(kSweep)};
+  static const Script script{kSweep, sha1_hex(kSweep)};
   return script;
 }
 

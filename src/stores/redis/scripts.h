@@ -19,7 +19,7 @@ struct Script {
 // Answers {0, time, number...} with 8 bytes, or none, for each write if some are arithmetic;
 // {1, time, write, record or nil} if a guard was lost; {2, time, write} if it holds bytes;
 // {3, time, write} on overflow; {4, time, write} if it is corrupt. But for 0, nothing was written:
-// all is checked before the first write, because the server undoes nothing (H27).
+// all is checked before the first write, because the server undoes nothing (docs/hazards.md#h27).
 const Script& commit_script();
 
 // The items of one partition. KEYS: its string, its set. ARGV: our time, the first and last sort

@@ -1,9 +1,10 @@
-// The server's time, as far as its answers tell, going on at the pace of our own clock (H15).
+// The server's time, as far as its answers tell, going on at the pace of our own clock
+// (docs/hazards.md#h15).
 //
 // It is kept no later than the server's: an item that has expired by it has expired for the server.
 #pragma once
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/time.h"
 
 namespace once::redis {
@@ -18,7 +19,7 @@ class ServerTime {
   Time own() { return clock_.now(); }
 
   // The server showed `server` somewhen between `sent` and `received` of our clock. Not for tests
-  // whose clock is to be the only one.
+  // whose clock must be the only one.
   virtual void learn(Time sent, Time received, Time server);
 
   // Never steps back.

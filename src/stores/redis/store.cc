@@ -53,15 +53,15 @@ ServerStore::ServerStore(std::unique_ptr<ServerTime> time, std::unique_ptr<Route
       patience_(patience) {}
 
 Result<std::vector<std::optional<Item>>> ServerStore::do_get(std::span<const Key> keys) {
-  return read_items(reading(), keys);
+  return read_items(context(), keys);
 }
 
 Result<ScanPage> ServerStore::do_scan(const ScanRequest& request) {
-  return read_scan(reading(), request);
+  return read_scan(context(), request);
 }
 
 Result<ListPage> ServerStore::do_list(const ListRequest& request) {
-  return read_list(reading(), request);
+  return read_list(context(), request);
 }
 
 Result<CommitOutcome> ServerStore::do_commit(Transaction transaction) {

@@ -21,7 +21,7 @@ class ServerStore final : public RedisStore {
   const Limits& limits() const override { return limits_; }
   std::string describe() const override { return description_; }
   Time now() override { return time_->now(); }
-  Result<Swept> sweep(std::size_t limit) override { return sweeper_.sweep(reading(), limit); }
+  Result<Swept> sweep(std::size_t limit) override { return sweeper_.sweep(context(), limit); }
   RedisCounts counts() const override { return router_->counts(); }
 
  protected:
@@ -46,7 +46,7 @@ class ServerStore final : public RedisStore {
                   std::span<const Command> commands, Deadline until);
 
   Deadline deadline() const { return std::chrono::steady_clock::now() + patience_; }
-  Reading reading() { return {*router_, *time_, deadline()}; }
+  ReadContext context() { return {*router_, *time_, deadline()}; }
 
   const std::unique_ptr<ServerTime> time_;
   const std::unique_ptr<Router> router_;

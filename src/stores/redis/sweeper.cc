@@ -16,17 +16,17 @@ constexpr std::size_t kBytesAtOnce = 4U << 20;  // Of one script, which keeps th
 
 }  // namespace
 
-Result<Swept> Sweeper::sweep(const Reading& reading, std::size_t limit) {
+Result<Swept> Sweeper::sweep(const ReadContext& context, std::size_t limit) {
   const Lock lock(mutex_);
   Swept swept;
   int batches = 0;
   // What was done is told even if there is no time for all of it.
-  const Deadline enough = share_of(reading.deadline, 2);
+  const Deadline enough = net::share_of(context.deadline, 2);
   while (swept.examined < limit && std::chrono::steady_clock::now() < enough) {
     if (!sets_.empty()) {
       const std::size_t some = std::min(limit - swept.examined, kMembersAtOnce);
-      if (Result<void> done = sweep_set(reading, some, swept); !done) {
-        // The next sweep goes on with others: this one may fail for a reason of its own.
+      if (Result<void> done = sweep_set(context, some, swept); !done) {
+        // The next sweep continues with other keys: this one may fail again.
         sets_.pop_back();
         after_.clear();
         return std::unexpected(std::move(done.error()));
@@ -38,18 +38,18 @@ Result<Swept> Sweeper::sweep(const Reading& reading, std::size_t limit) {
       break;
     }
     if (batches++ == kBatchesPerSweep) break;
-    if (Result<void> fetched = fetch(reading); !fetched) {
+    if (Result<void> fetched = fetch(context); !fetched) {
       return std::unexpected(std::move(fetched.error()));
     }
   }
   return swept;
 }
 
-Result<void> Sweeper::fetch(const Reading& reading) {
-  const std::vector<Endpoint> servers = reading.router.map().servers;
+Result<void> Sweeper::fetch(const ReadContext& context) {
+  const std::vector<Endpoint> servers = context.router.map().servers;
   if (server_ < servers.size()) {
     Result<Batch> batch =
-        scan_server(reading, servers[server_], scan_, pattern_of(""), "zset", kMembersAtOnce);
+        scan_server(context, servers[server_], scan_, pattern_of(""), "zset", kMembersAtOnce);
     if (!batch) return std::unexpected(std::move(batch.error()));
     sets_ = std::move(batch->names);
     scan_ = batch->next;
@@ -62,18 +62,18 @@ Result<void> Sweeper::fetch(const Reading& reading) {
   return {};
 }
 
-Result<void> Sweeper::sweep_set(const Reading& reading, std::size_t limit, Swept& swept) {
+Result<void> Sweeper::sweep_set(const ReadContext& context, std::size_t limit, Swept& swept) {
   const std::string name = sets_.back();
   const std::optional<Name> parsed = parse_name(name);
   if (!parsed) {
     sets_.pop_back();
     return {};
   }
-  const std::string now = std::to_string(reading.time.now().time_since_epoch().count());
+  const std::string now = std::to_string(context.time.now().time_since_epoch().count());
   const Command command{.bytes = text_of({"EVALSHA", sweep_script().digest, "1", name, now, after_,
                                           std::to_string(limit), std::to_string(kBytesAtOnce)}),
                         .slot = slot_of(parsed->partition.home)};
-  const Result<Reply> reply = reading.router.run(command, reading.deadline);
+  const Result<Reply> reply = context.router.run(command, context.deadline);
   if (!reply) return std::unexpected(reading_failure(reply.error()));
   const ReplyView view = **reply;
   if (view.size() != 3) return std::unexpected(reading_error_of(view));

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "stores/redis/reader.h"
 
 namespace once::redis {
@@ -14,11 +14,11 @@ namespace once::redis {
 class Sweeper {
  public:
   // Goes on where the last one stopped.
-  Result<Swept> sweep(const Reading& reading, std::size_t limit) ONCE_EXCLUDES(mutex_);
+  Result<Swept> sweep(const ReadContext& context, std::size_t limit) ONCE_EXCLUDES(mutex_);
 
  private:
-  Result<void> fetch(const Reading& reading) ONCE_REQUIRES(mutex_);
-  Result<void> sweep_set(const Reading& reading, std::size_t limit, Swept& swept)
+  Result<void> fetch(const ReadContext& context) ONCE_REQUIRES(mutex_);
+  Result<void> sweep_set(const ReadContext& context, std::size_t limit, Swept& swept)
       ONCE_REQUIRES(mutex_);
 
   Mutex mutex_;

@@ -6,9 +6,9 @@
 #include <charconv>
 #include <utility>
 
-#include "stores/redis/course.h"
 #include "stores/redis/names.h"
 #include "stores/redis/record.h"
+#include "stores/redis/scan_route.h"
 
 namespace once::redis {
 namespace {
@@ -18,7 +18,7 @@ constexpr std::size_t kFewStrings = 8;  // While it is not known how large they 
 constexpr std::size_t kManyStrings = 64;
 constexpr std::size_t kSmallPiece = 256U << 10;
 constexpr int kBatchesPerPage = 100;
-// What of a batch has been read is in the cursor, which is to fit the head of an HTTP request.
+// What of a batch has been read is in the cursor, which must fit into the head of an HTTP request.
 constexpr std::size_t kLargestBatch = 100;
 constexpr std::size_t kFixedFields = 5;
 constexpr std::size_t kMostDone = 10'000;
@@ -38,11 +38,8 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
 // A page as it fills.
 class Walk {
  public:
-  Walk(const Reading& reading, const ListRequest& request, Course course, Place place)
-      : reading_(reading),
-        request_(request),
-        course_(std::move(course)),
-        place_(std::move(place)) {}
+  Walk(const ReadContext& context, const ListRequest& request, ScanRoute route, Place place)
+      : context_(context), request_(request), route_(std::move(route)), place_(std::move(place)) {}
 
   Result<ListPage> page() {
     for (int batches = 0; batches < kBatchesPerPage && !full(); ++batches) {
@@ -55,13 +52,12 @@ class Walk {
   }
 
  private:
-  // A slot that moved while this page was read may have gone from where the walk had yet to come to
-  // where it had been.
+  // A slot that moved while this page was read may have moved behind the walk.
   Result<ListPage> finish() {
-    if (!reading_.router.is_cluster()) return std::move(page_);
-    Result<Course> course = learn_course(reading_);
-    if (!course) return std::unexpected(std::move(course.error()));
-    if (course->state != course_.state) page_.cursor = to_cursor({.state = course->state});
+    if (!context_.router.is_cluster()) return std::move(page_);
+    Result<ScanRoute> route = learn_scan_route(context_);
+    if (!route) return std::unexpected(std::move(route.error()));
+    if (route->state != route_.state) page_.cursor = to_cursor({.state = route->state});
     return std::move(page_);
   }
 
@@ -69,10 +65,10 @@ class Walk {
 
   // Whether there is more to walk.
   Result<bool> take_batch() {
-    if (place_.server >= course_.stops.size()) return false;
-    const Stop& stop = course_.stops[place_.server];
+    if (place_.server >= route_.stops.size()) return false;
+    const ScanStop& stop = route_.stops[place_.server];
     const std::size_t count = std::clamp<std::size_t>(request_.limit, 10, kLargestBatch);
-    Result<Batch> batch = scan_server(reading_, stop.server, place_.scan,
+    Result<Batch> batch = scan_server(context_, stop.server, place_.scan,
                                       pattern_of(request_.home_prefix), "", count);
     if (!batch) return std::unexpected(std::move(batch.error()));
     std::vector<std::string> strings;
@@ -96,7 +92,7 @@ class Walk {
     return std::ranges::find(place_.done, hash_of(name)) != place_.done.end();
   }
 
-  static bool is_passed_by(const Stop& stop, const Partition& partition) {
+  static bool is_passed_by(const ScanStop& stop, const Partition& partition) {
     return !stop.only.empty() &&
            std::ranges::find(stop.only, slot_of(partition.home)) == stop.only.end();
   }
@@ -105,7 +101,7 @@ class Walk {
     place_.done.clear();
     place_.scan = next;
     if (next == 0) ++place_.server;
-    return place_.server < course_.stops.size();
+    return place_.server < route_.stops.size();
   }
 
   // Whether all of it was read.
@@ -113,7 +109,7 @@ class Walk {
     const std::uint64_t hash = hash_of(name);
     const std::int64_t after = place_.within == hash ? place_.after : 0;
     Result<ScanPage> found =
-        read_scan(reading_, {.partition = partition,
+        read_scan(context_, {.partition = partition,
                              .first = after + 1,
                              .limit = request_.limit - examined_,
                              .max_bytes = kPageBytes - std::min(bytes_, kPageBytes - 1)});
@@ -149,7 +145,7 @@ class Walk {
   Result<void> take_some(std::span<const std::string> names) {
     std::vector<Key> keys;
     for (const std::string& name : names) keys.push_back({parse_name(name)->partition, 0});
-    Result<std::vector<std::optional<Item>>> items = read_items(reading_, keys);
+    Result<std::vector<std::optional<Item>>> items = read_items(context_, keys);
     if (!items) return std::unexpected(std::move(items.error()));
     for (std::size_t i = 0; i < keys.size(); ++i) {
       ++examined_;
@@ -164,9 +160,9 @@ class Walk {
     page_.items.push_back({std::move(key), std::move(item)});
   }
 
-  const Reading& reading_;
+  const ReadContext& context_;
   const ListRequest& request_;
-  const Course course_;
+  const ScanRoute route_;
   Place place_;
   ListPage page_;
   std::size_t examined_ = 0;
@@ -210,26 +206,26 @@ std::optional<Place> parse_cursor(std::string_view cursor) {
   return place;
 }
 
-Result<ListPage> read_list(const Reading& reading, const ListRequest& request) {
-  Result<Course> course = learn_course(reading);
-  if (!course) return std::unexpected(std::move(course.error()));
-  Place place{.state = course->state};
+Result<ListPage> read_list(const ReadContext& context, const ListRequest& request) {
+  Result<ScanRoute> route = learn_scan_route(context);
+  if (!route) return std::unexpected(std::move(route.error()));
+  Place place{.state = route->state};
   if (!request.cursor.empty()) {
     std::optional<Place> given = parse_cursor(request.cursor);
     if (!given) return failure(ErrorCode::invalid, "not a cursor of this store");
-    if (given->state == course->state) place = std::move(*given);
+    if (given->state == route->state) place = std::move(*given);
   }
-  return Walk(reading, request, std::move(*course), std::move(place)).page();
+  return Walk(context, request, std::move(*route), std::move(place)).page();
 }
 
-Result<Batch> scan_server(const Reading& reading, const Endpoint& server, std::uint64_t at,
+Result<Batch> scan_server(const ReadContext& context, const Endpoint& server, std::uint64_t at,
                           std::string_view pattern, std::string_view type, std::size_t count) {
   const std::string cursor = std::to_string(at);
   const std::string many = std::to_string(count);
   const std::string command =
       type.empty() ? text_of({"SCAN", cursor, "MATCH", pattern, "COUNT", many})
                    : text_of({"SCAN", cursor, "MATCH", pattern, "COUNT", many, "TYPE", type});
-  const Result<Reply> reply = reading.router.run_at(server, command, reading.deadline);
+  const Result<Reply> reply = context.router.run_at(server, command, context.deadline);
   if (!reply) return std::unexpected(reading_failure(reply.error()));
   const ReplyView view = **reply;
   if (view.size() != 2) return std::unexpected(reading_error_of(view));

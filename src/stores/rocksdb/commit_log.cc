@@ -9,18 +9,18 @@ namespace {
 // A record's length has 32 bits, and a batch at most 30.
 constexpr std::size_t kMaxWaiting = std::size_t{1} << 30;
 
-// A record that was larger gives its room back.
+// The memory of a larger record is freed.
 constexpr std::size_t kMaxSpent = 4U << 20;
 
-void raise_to(std::atomic<Ticket>& least, Ticket ticket) {
-  Ticket known = least.load();
-  while (known < ticket && !least.compare_exchange_weak(known, ticket)) {
+void raise_to(std::atomic<GroupNumber>& least, GroupNumber group) {
+  GroupNumber known = least.load();
+  while (known < group && !least.compare_exchange_weak(known, group)) {
   }
 }
 
 }  // namespace
 
-Ticket CommitLog::enqueue(std::string_view batch) {
+GroupNumber CommitLog::enqueue(std::string_view batch) {
   Lock lock(mutex_);
   while (waiting_.size() > kMaxWaiting && failed_.ok()) {
     if (leading_) {
@@ -38,9 +38,9 @@ Ticket CommitLog::enqueue(std::string_view batch) {
   return last_;
 }
 
-rocksdb::Status CommitLog::reach(Ticket ticket, bool synced) {
+rocksdb::Status CommitLog::reach(GroupNumber group, bool synced) {
   Lock lock(mutex_);
-  while ((synced ? synced_.load() : written_) < ticket) {
+  while ((synced ? synced_.load() : written_) < group) {
     if (!failed_.ok()) return failed_;
     if (leading_) {
       changed_.wait(lock.native());
@@ -52,19 +52,19 @@ rocksdb::Status CommitLog::reach(Ticket ticket, bool synced) {
 }
 
 rocksdb::Status CommitLog::sync() {
-  Ticket ticket = 0;
+  GroupNumber group = 0;
   {
     const Lock lock(mutex_);
-    ticket = last_;
+    group = last_;
   }
-  return reach(ticket, true);
+  return reach(group, true);
 }
 
-// Writes all that waits as one record, and syncs if that is asked for.
+// Writes all waiting groups as one record, and syncs it if `syncs`.
 void CommitLog::lead(Lock& lock, bool syncs) {
   leading_ = true;
   std::string record = std::exchange(waiting_, {});
-  const Ticket last = last_;
+  const GroupNumber last = last_;
   lock.native().unlock();
   rocksdb::Status status;
   if (!record.empty()) status = segments_.append(record, last);
@@ -85,21 +85,21 @@ void CommitLog::lead(Lock& lock, bool syncs) {
   changed_.notify_all();
 }
 
-void CommitLog::applied(Ticket ticket, rocksdb::DB& db) {
-  Ticket all = 0;
+void CommitLog::applied(GroupNumber group, rocksdb::DB& db) {
+  GroupNumber all = 0;
   {
     const Lock lock(mutex_);
-    under_way_.erase(ticket);
+    under_way_.erase(group);
     all = under_way_.empty() ? last_ : *under_way_.begin() - 1;
   }
-  // Asked after the groups are known, so that it is no less than any of theirs.
+  // Read after the groups are known, so that it is not below any of theirs.
   if (segments_.awaits_applied()) segments_.applied(all, db.GetLatestSequenceNumber());
 }
 
-void CommitLog::show(Ticket ticket) { raise_to(shown_, ticket); }
+void CommitLog::show(GroupNumber group) { raise_to(shown_, group); }
 
 rocksdb::Status CommitLog::await_shown() {
-  const Ticket shown = shown_.load();
+  const GroupNumber shown = shown_.load();
   if (synced_.load() >= shown) return {};
   return reach(shown, true);
 }

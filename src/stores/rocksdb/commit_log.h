@@ -1,16 +1,16 @@
-// The store's log of commits. RocksDB's own is off: this one syncs into files of written zeros, and
-// it lets the database take a group while the group is still being synced.
+// The store's log of commits, in place of RocksDB's own. It syncs into files that are already
+// filled with zeros, and lets the database take a group while the group is still being synced.
 //
-//   ticket = log.enqueue(batch);
-//   log.reach(ticket, false);                    (for a group that is worth it:
-//   log.show(ticket);                             the database takes it while
+//   group = log.enqueue(batch);
+//   log.reach(group, false);                     (for a large group:
+//   log.show(group);                              the database takes it while
 //   write the batch to the database;              the disk writes)
-//   log.reach(ticket, synced);
+//   log.reach(group, synced);
 //   write the batch to the database;             (for any other)
-//   log.applied(ticket, database);
+//   log.applied(group, database);
 //
-// All groups that wait when a record is written are in that record, and one sync is for all that
-// was written. Whoever waits does the work unless somebody is at it.
+// A record holds all groups that wait when it is written, and one sync covers all that was written.
+// A waiting thread does the work itself unless another one is doing it.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -25,7 +25,7 @@
 #include <string_view>
 #include <thread>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "stores/rocksdb/segments.h"
 
 namespace once {
@@ -41,32 +41,31 @@ class CommitLog {
     return segments_.start(replayed, applied);
   }
 
-  // Nothing touches the directory any more, and nothing more is called but before_flush(), which
-  // does nothing, and flushed().
+  // From now on the directory is not touched, and only before_flush(), which does nothing, and
+  // flushed() are called.
   void stop();
 
-  // From now on the group is under way until applied() ends that; a group that fails stays so, and
-  // the segments that it may be in are never used again.
-  Ticket enqueue(std::string_view batch);
+  // The group is under way until applied(). One that fails stays under way, and the segments that
+  // may hold it are never used again.
+  GroupNumber enqueue(std::string_view batch);
 
-  // Until the group is in the file or, if `synced`, survives power loss. Once it has failed it
-  // fails for good.
-  rocksdb::Status reach(Ticket ticket, bool synced);
+  // Blocks until the group is in the file or, if `synced`, survives power loss. After one failure
+  // every call fails.
+  rocksdb::Status reach(GroupNumber group, bool synced);
 
   // Everything that was enqueued survives power loss.
   rocksdb::Status sync();
 
   // `db` has the group.
-  void applied(Ticket ticket, rocksdb::DB& db);
+  void applied(GroupNumber group, rocksdb::DB& db);
 
-  // The group becomes visible before it is synced. Whoever reads then waits for all that was shown
-  // when it had read.
-  void show(Ticket ticket);
+  // The group becomes visible before it is synced. A reader calls await_shown() before it answers.
+  void show(GroupNumber group);
   rocksdb::Status await_shown();
 
-  // The database is about to write groups to its files; back when the log has them for good. If the
-  // log lacked one that the database's files have, a replay would undo the part of it that older
-  // groups wrote, too, and leave the rest. Where the log has failed it is back only after stop().
+  // The database is about to write groups to its files. Returns when they are synced in the log. If
+  // the log lacked a group that the database's files have, a replay would undo a part of it and
+  // leave the rest. Once the log has failed, returns only after stop().
   void before_flush();
   void flushed(rocksdb::SequenceNumber sequence);
 
@@ -76,26 +75,26 @@ class CommitLog {
   void work();
 
   Segments segments_;
-  std::atomic<Ticket> shown_ = 0;
-  std::atomic<Ticket> synced_ = 0;
+  std::atomic<GroupNumber> shown_ = 0;
+  std::atomic<GroupNumber> synced_ = 0;
 
   Mutex mutex_;
-  std::condition_variable changed_;              // Somebody's work is done, or all is.
-  std::condition_variable given_;                // The worker has upkeep to do.
+  std::condition_variable changed_;  // A thread has done its work, or stop() was called.
+  std::condition_variable given_;    // The worker has upkeep to do.
   std::string waiting_ ONCE_GUARDED_BY(mutex_);  // The next record, not sealed; or empty.
-  std::string spent_ ONCE_GUARDED_BY(mutex_);    // The room of the record before.
-  Ticket last_ ONCE_GUARDED_BY(mutex_) = 0;
-  Ticket written_ ONCE_GUARDED_BY(mutex_) = 0;
+  std::string spent_ ONCE_GUARDED_BY(mutex_);    // The record before, for its memory.
+  GroupNumber last_ ONCE_GUARDED_BY(mutex_) = 0;
+  GroupNumber written_ ONCE_GUARDED_BY(mutex_) = 0;
   bool leading_ ONCE_GUARDED_BY(mutex_) = false;
   rocksdb::Status failed_ ONCE_GUARDED_BY(mutex_);
-  std::set<Ticket> under_way_ ONCE_GUARDED_BY(mutex_);
+  std::set<GroupNumber> under_way_ ONCE_GUARDED_BY(mutex_);
   bool upkeep_ ONCE_GUARDED_BY(mutex_) = false;
   bool stopping_ ONCE_GUARDED_BY(mutex_) = false;
   std::thread worker_ ONCE_GUARDED_BY(mutex_);  // Begun when first needed.
 };
 
-// Tells a log what the database has written to its files. The log is set before anything is
-// written, and outlives the database.
+// Tells the log what the database writes to its files. The log is set before anything is written,
+// and outlives the database.
 class FlushWatch final : public rocksdb::EventListener {
  public:
   void watch_for(CommitLog& log) { log_.store(&log); }

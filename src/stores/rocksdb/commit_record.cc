@@ -92,7 +92,7 @@ std::optional<RecordHeader> record_header_at(std::string_view segment, std::size
                                              std::uint64_t nonce) {
   if (at > segment.size() || segment.size() - at < kRecordHeaderBytes) return std::nullopt;
   const std::string_view bytes = segment.substr(at, kRecordHeaderBytes);
-  // Asked first, because it is cheap and a search asks at every place.
+  // Checked first: it is cheap, and a search comes here for every place.
   if (static_cast<unsigned char>(bytes[0]) != kRecordFormat) return std::nullopt;
   const auto sum = get<std::uint64_t>(bytes, kHeaderSumAt);
   if (sum != checksum_of(bytes.substr(0, kHeaderSumAt), nonce)) return std::nullopt;

@@ -1,8 +1,8 @@
 // The bytes of the store's log of commits. docs/formats.md draws them.
 //
 // A segment is a file: a header, and records from kSegmentHeaderBytes on. Each segment has a nonce
-// of its own that seeds the checksums of its records, so that what a file held before it was used
-// again, or what a caller put into a value, is never taken for a record.
+// of its own that seeds the checksums of its records. So neither the earlier contents of a reused
+// file nor a caller's value is ever taken for a record.
 #pragma once
 
 #include <cstddef>
@@ -43,19 +43,19 @@ struct Record {
   std::size_t bytes = 0;  // In the segment, with header and padding.
 };
 
-// A record is made up in place: begun, given its batches, and sealed.
+// A record is built in place: begun, filled with batches, and sealed.
 void begin_record(std::string& record);
 void add_batch(std::string_view batch, std::string& record);
 void seal_record(const RecordHeader& header, std::uint64_t nonce, std::string& record);
 
-// What a sealed record will take in the segment.
+// The size of the sealed record in the segment.
 std::size_t sealed_bytes(const std::string& record);
 
-// Empty unless a record's header stands there; the rest may be torn.
+// Empty unless a record's header is there; the rest may be torn.
 std::optional<RecordHeader> record_header_at(std::string_view segment, std::size_t at,
                                              std::uint64_t nonce);
 
-// Empty unless a whole record stands there.
+// Empty unless a whole record is there.
 std::optional<Record> record_at(std::string_view segment, std::size_t at, std::uint64_t nonce);
 
 // `corrupt` when the batches do not add up.

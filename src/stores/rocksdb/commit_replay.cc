@@ -59,8 +59,8 @@ Result<void> Replay::list() {
   return {};
 }
 
-// A process that was killed may have left what only the system's memory has. Once it is replayed
-// the database may have it in its files, and the log must not lack it then.
+// A killed process may have left records that are only in the system's memory. Once they are
+// replayed the database may have them in its files, and then the log must not lack them.
 Result<void> Replay::make_durable() {
   for (const std::uint64_t number : numbers_) {
     std::string path = directory_;
@@ -107,8 +107,8 @@ bool Replay::continues_in(const Loaded& segment) const {
   return expected_ && record && record->header.sequence == *expected_;
 }
 
-// Whether records follow that are to be dropped; `corrupt` if one tells that what is missing here
-// was synced.
+// True if records follow that are dropped; `corrupt` if one of them says that the missing one was
+// synced.
 Result<bool> Replay::search(const Loaded& segment, std::size_t from, bool first_searched) const {
   bool follows = false;
   for (std::size_t at = from; at < segment.bytes.size(); at += kRecordAlignment) {

@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 
 namespace once {
 namespace {
@@ -24,7 +24,7 @@ std::unexpected<Error> unusable(const fs::path& directory, const std::error_code
                  "cannot be written: " + directory.string() + ": " + why.message());
 }
 
-// What an opening that was cut short may leave before the database exists.
+// Files that an interrupted opening may leave before the database exists.
 bool left_by_opening(std::string_view name) {
   constexpr std::array<std::string_view, 3> kNames = {"LOCK", "LOG", "IDENTITY"};
   return std::ranges::find(kNames, name) != kNames.end() || name.starts_with("LOG.old.") ||
@@ -35,7 +35,7 @@ Result<void> check_own(const fs::path& directory) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
     if (left_by_opening(entry.path().filename().string())) continue;
-    // Asked last: another process may be making the store just now, and CURRENT comes before
+    // Checked last: another process may be creating the store now, and CURRENT is written before
     // anything that only a store has.
     if (fs::exists(directory / "CURRENT")) return {};
     return failure(ErrorCode::invalid,
@@ -45,7 +45,7 @@ Result<void> check_own(const fs::path& directory) {
   return {};
 }
 
-// A process forked off while a store was open has its own claims.
+// By process, because a process forked while a store was open has uses of its own.
 using Uses = std::set<std::pair<pid_t, fs::path>>;
 
 Mutex uses_mutex;

@@ -11,19 +11,21 @@
 
 namespace once {
 
-// There is a directory that can be written and that holds a RocksDB database, or nothing yet.
+// Creates the directory if missing; fails unless it can be written and is empty or holds a RocksDB
+// database.
 Result<void> prepare_directory(const std::filesystem::path& directory);
 
-// This process's use of a directory, while it lives. `unavailable` for the second in one process.
+// Marks a directory as used by this process, while it lives. A second one in the same process is
+// `unavailable`.
 class DirectoryUse {
  public:
   static Result<std::unique_ptr<DirectoryUse>> begin(const std::filesystem::path& directory);
   ~DirectoryUse();
 
-  // Takes the lock that RocksDB takes, before RocksDB does: it tidies up its log files while it
-  // still finds out whether it may, and two that do so at once trip each other up. The lock is the
-  // process's, so RocksDB is not kept out. Otherwise the process that has it; 0 where the system
-  // does not tell.
+  // Takes RocksDB's lock file before RocksDB does, because RocksDB removes old log files before it
+  // takes the lock, and two processes that do so at once fail. The lock belongs to the process, so
+  // RocksDB can take it again. Empty if it was taken; otherwise the process that holds it, or 0 if
+  // the system does not tell.
   std::optional<pid_t> take_turn();
 
  private:
@@ -31,7 +33,7 @@ class DirectoryUse {
       : directory_(std::move(directory)), lock_file_(lock_file) {}
 
   const std::filesystem::path directory_;
-  const int lock_file_;  // Closing any descriptor of it drops the lock, so this is the only one.
+  const int lock_file_;  // The only descriptor: closing any of them drops the lock.
 };
 
 }  // namespace once

@@ -19,8 +19,8 @@ rocksdb::BlockBasedTableOptions table_options(const RocksDbOptions& options) {
 // was a log of commits. A crash tears at most the end of it, and both modes open such a log. They
 // differ in what follows a record that fails its checksum.
 //
-// Synced: everything but the very last write was answered for, so such a record is damage. RocksDB
-// refuses to open, where point-in-time recovery would drop all commits after it without a word.
+// Synced: everything but the very last write was answered, so such a record is damage. RocksDB
+// refuses to open; point-in-time recovery would silently drop all commits after it.
 // (A damaged length in the log's last 32 KiB looks like a torn end to every mode.)
 //
 // Relaxed: power loss may leave a hole in the last second of the log and later pages behind it.
@@ -56,10 +56,10 @@ rocksdb::Options engine_options(const RocksDbOptions& options, rocksdb::Env& env
   engine.max_open_files = 512;
   engine.paranoid_checks = true;
   engine.wal_recovery_mode = recovery_for(options.durability);
-  // Off, as Writer relies on: with either, readers may see what is not yet there whole.
+  // Writer relies on both being off: otherwise readers may see a part of a batch.
   engine.enable_pipelined_write = false;
   engine.unordered_write = false;
-  // What is not in its files yet is in the log of commits.
+  // The log of commits has what the files do not have yet.
   engine.avoid_flush_during_shutdown = true;
   bound_logs(engine);
   return engine;

@@ -1,4 +1,4 @@
-// How RocksDB is set up for many small items, guarded by reads of keys that are mostly absent.
+// RocksDB's options for many small items, whose guards mostly read keys that are absent.
 #pragma once
 
 #include <rocksdb/compaction_filter.h>

@@ -10,7 +10,7 @@ Result<void> FreeRoom::check(std::size_t bytes) {
     return {};
   }
   std::uint64_t room = 0;
-  // Where it cannot be known, the write itself will tell.
+  // If the free space is not known, the write itself will fail.
   if (env_.GetFreeSpace(directory_, &room).ok() && room < keep_free_bytes_ + bytes) {
     bytes_until_look_ = 0;
     return failure(ErrorCode::unavailable, "the disk has " + std::to_string(room >> 20) +

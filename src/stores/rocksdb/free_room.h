@@ -1,5 +1,5 @@
-// Refuses beforehand what the disk would refuse in the middle of a commit, where it cannot be told
-// any more what was written.
+// Refuses a commit before it begins if the disk is nearly full: a write that fails in the middle
+// leaves it unknown what was written.
 #pragma once
 
 #include <rocksdb/env.h>
@@ -23,8 +23,8 @@ class FreeRoom {
         keep_free_bytes_(keep_free_bytes),
         clock_(clock) {}
 
-  // `unavailable` when writing `bytes` would leave less than is to be kept free. Asks the file
-  // system only every kLookEvery or kLookBytes, and each time while room is short.
+  // `unavailable` if writing `bytes` would leave less than keep_free_bytes. Asks the file system
+  // only every kLookEvery or kLookBytes, and each time while space is short.
   Result<void> check(std::size_t bytes);
 
  private:

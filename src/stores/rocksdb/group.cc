@@ -7,7 +7,7 @@
 namespace once {
 namespace {
 
-bool depends_on_standing(const Write& write) {
+bool depends_on_current(const Write& write) {
   if (write.guard.kind != Guard::Kind::anything) return true;
   return write.kind != Write::Kind::put && write.kind != Write::Kind::erase;
 }
@@ -77,7 +77,7 @@ void Group::assign_slots() {
   std::size_t index = 0;
   for (const Transaction& transaction : transactions_) {
     for (const Write& write : transaction) {
-      slot_of(index++).needed |= depends_on_standing(write);
+      slot_of(index++).needed |= depends_on_current(write);
     }
   }
 }
@@ -142,8 +142,8 @@ Result<CommitOutcome> Group::evaluate_one(Transaction writes, std::size_t first,
   effects_.clear();
   for (std::size_t i = 0; i < writes.size(); ++i) {
     const Slot& slot = slot_of(first + i);
-    const Standing standing{slot.item.version, slot.item.number};
-    Result<Effect> effect = effect_of(writes[i], slot.present ? &standing : nullptr);
+    const CurrentItem current{slot.item.version, slot.item.number};
+    Result<Effect> effect = effect_of(writes[i], slot.present ? &current : nullptr);
     if (!effect) return std::unexpected(std::move(effect.error()));
     effects_.push_back(*effect);
   }
@@ -154,11 +154,11 @@ Result<CommitOutcome> Group::evaluate_one(Transaction writes, std::size_t first,
 std::optional<Result<CommitOutcome>> Group::refusal(Transaction writes, std::size_t first) {
   for (std::size_t i = 0; i < writes.size(); ++i) {
     const Slot& slot = slot_of(first + i);
-    if (slot.fault && depends_on_standing(writes[i])) return std::unexpected(*slot.fault);
-    const Standing standing{slot.item.version, slot.item.number};
-    if (holds(writes[i].guard, slot.present ? &standing : nullptr)) continue;
-    Lost lost{.write = i, .standing = std::nullopt};
-    if (slot.present) lost.standing = format::to_item(slot.item);
+    if (slot.fault && depends_on_current(writes[i])) return std::unexpected(*slot.fault);
+    const CurrentItem current{slot.item.version, slot.item.number};
+    if (holds(writes[i].guard, slot.present ? &current : nullptr)) continue;
+    Lost lost{.write = i, .current = std::nullopt};
+    if (slot.present) lost.current = format::to_item(slot.item);
     return lost;
   }
   return std::nullopt;

@@ -1,5 +1,5 @@
-// Transactions that are evaluated together, as if one by one: each sees the database under what its
-// predecessors in the group leave behind (H26), and all that is left at the end is one batch.
+// Transactions that are evaluated together, as if one by one: each sees the database with the
+// writes of those before it in the group (docs/hazards.md#h26). The result is one batch.
 //
 //   Group group(transactions);
 //   (lock group.keys())
@@ -30,25 +30,25 @@ class Group {
  public:
   explicit Group(std::span<const Transaction> transactions);
 
-  // Encoded, each once.
+  // The encoded keys, each once.
   std::span<const std::string_view> keys() const { return keys_; }
 
-  // Reads whatever an answer depends on. A key that cannot be read fails only the transactions
-  // that need it.
+  // Reads every item that an answer depends on. A key that cannot be read fails only the
+  // transactions that need it.
   void read(rocksdb::DB& db, Time now);
 
-  // One answer a transaction, good once the batch is written.
+  // One answer for each transaction, valid once the batch is written.
   std::vector<Result<CommitOutcome>> evaluate(Time now);
 
   void collect(rocksdb::WriteBatch& batch) const;
 
  private:
-  // What stands at a key, as far as the group has got.
+  // The item of a key after the transactions evaluated so far.
   struct Slot {
-    bool needed = false;   // Some write depends on what stands there.
-    bool stored = true;    // The database may hold something.
-    bool present = false;  // Something is there and has not expired; `item` is what.
-    Effect::Kind left = Effect::Kind::none;  // What the group leaves behind: `item`, or nothing.
+    bool needed = false;                     // A write depends on the current item.
+    bool stored = true;                      // The database may hold something.
+    bool present = false;                    // `item` exists and has not expired.
+    Effect::Kind left = Effect::Kind::none;  // The group's write: `item`, or nothing.
     format::ItemView item;
     std::optional<Error> fault;
   };
@@ -64,7 +64,7 @@ class Group {
 
   const std::span<const Transaction> transactions_;
   std::string encoded_;                 // All keys, one after the other.
-  std::vector<std::string_view> keys_;  // A slot.
+  std::vector<std::string_view> keys_;  // One for each slot.
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> slot_of_;  // By write; empty when each write has its own.
   std::vector<rocksdb::PinnableSlice> values_;

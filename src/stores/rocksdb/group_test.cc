@@ -25,7 +25,7 @@ TEST_F(Grouped, H26_OfTwoPutIfAbsentsInOneGroupTheFirstWins) {
   const auto answers = commit_each(group);
   EXPECT_TRUE(committed(answers[0].value()));
   const Lost lost = std::get<Lost>(answers[1].value());
-  EXPECT_EQ(lost.standing, (Item{Bytes("first"), group[0][0].version, kNever}));
+  EXPECT_EQ(lost.current, (Item{Bytes("first"), group[0][0].version, kNever}));
   open();
   EXPECT_EQ(store_->get(key_of("home")).value()->value, Value("first"));
 }

@@ -12,9 +12,9 @@ namespace {
 
 constexpr Duration kTryAgainAfter = std::chrono::milliseconds(20);
 
-// A log that has no more is not written out at once, because that takes longer than to read it: a
-// store may be opened for a single commit.
-constexpr std::size_t kReplayedAgain = 256U << 10;
+// A log up to this size is not flushed after a replay: replaying it again is faster, and a store
+// may be opened for a single commit.
+constexpr std::size_t kMaxReplayedAgain = 256U << 10;
 
 Result<void> take_batch(rocksdb::DB& db, std::string_view bytes) {
   rocksdb::WriteBatch batch{std::string(bytes)};
@@ -62,7 +62,7 @@ Result<void> start_log(Engine& engine, const RocksDbOptions& options, rocksdb::E
   if (!replayed) return std::unexpected(replayed.error());
   rocksdb::Status status;
   std::optional<rocksdb::SequenceNumber> applied = db.GetLatestSequenceNumber();
-  if (replayed->bytes > kReplayedAgain) {
+  if (replayed->bytes > kMaxReplayedAgain) {
     status = db.Flush({});
     applied.reset();
   }
@@ -77,11 +77,11 @@ Result<void> start_time(Engine& engine) {
   engine.time.start_no_earlier_than(*recorded);
   rocksdb::WriteBatch batch;
   record_time(engine.time.now(), batch);
-  const Ticket ticket = engine.log.enqueue(batch.Data());
-  const rocksdb::Status status = engine.log.reach(ticket, true);
+  const GroupNumber group = engine.log.enqueue(batch.Data());
+  const rocksdb::Status status = engine.log.reach(group, true);
   if (!status.ok()) return std::unexpected(error_of(status, "cannot write to the store"));
   Result<void> applied = take_batch(*engine.db, batch.Data());
-  if (applied) engine.log.applied(ticket, *engine.db);
+  if (applied) engine.log.applied(group, *engine.db);
   return applied;
 }
 

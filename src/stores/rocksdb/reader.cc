@@ -32,7 +32,7 @@ std::string encoded(const Partition& partition, std::int64_t sort) {
   return out;
 }
 
-// Adds what the iterator stands at. False when the page is full without it.
+// Adds the iterator's item. False if the page is full without it.
 Result<bool> add_entry(ScanPage& page, std::size_t& bytes, const rocksdb::Iterator& at,
                        const ScanRequest& request, Time now) {
   const std::string_view key = view_of(at.key());

@@ -1,5 +1,5 @@
-// Everything that only reads. Expired items are passed over; what fails its checks ends the request
-// as `corrupt`.
+// All reads. Expired items are skipped; an item that fails its checks ends the request as
+// `corrupt`.
 #pragma once
 
 #include <rocksdb/db.h>

@@ -14,8 +14,8 @@ namespace once {
 inline constexpr std::uint32_t kFormatNumber = 2;
 
 // Writes the format into a database that is empty or has the format before, and checks it in any
-// other: `unsupported` when it is newer than this program, `invalid` when the database is not one
-// of ours. It is in RocksDB's own log, which is read before the log of commits.
+// other: `unsupported` if it is newer than this program, `invalid` if the database is not a store.
+// It is in RocksDB's own log, which is read before the log of commits.
 Result<void> settle_format(rocksdb::DB& db);
 
 // The latest time that was recorded; Time::min() in a new store.

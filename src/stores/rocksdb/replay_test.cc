@@ -46,11 +46,11 @@ class ReplayTest : public ::testing::Test {
   }
 
   static void append(Segments& segments, const std::string& batch, bool synced = true,
-                     Ticket ticket = 1) {
+                     GroupNumber group = 1) {
     std::string record;
     begin_record(record);
     add_batch(batch, record);
-    ASSERT_TRUE(segments.append(record, ticket).ok());
+    ASSERT_TRUE(segments.append(record, group).ok());
     if (synced) {
       ASSERT_TRUE(segments.sync().ok());
     }
@@ -290,15 +290,15 @@ TEST_F(ReplayTest, TheDatabaseWritesNothingToItsFilesThatTheLogLacks) {
 
 TEST_F(ReplayTest, WhatAFileHeldBeforeItWasUsedAgainIsNeverRead) {
   const auto segments = resume();
-  Ticket ticket = 0;
+  GroupNumber group = 0;
   Batches live;
   // Larger than half of the largest, so that every append begins a segment.
   for (char c = 'a'; c <= 'n'; ++c) {
-    append(*segments, std::string(9U << 20, c), true, ++ticket);
+    append(*segments, std::string(9U << 20, c), true, ++group);
     while (segments->wants_upkeep()) segments->upkeep();
     if (c % 5 != 0) continue;
-    segments->applied(ticket - 1, ticket);
-    segments->flushed(ticket);
+    segments->applied(group - 1, group);
+    segments->flushed(group);
     while (segments->wants_upkeep()) segments->upkeep();
     live = replay();
     ASSERT_FALSE(error_);
@@ -306,7 +306,7 @@ TEST_F(ReplayTest, WhatAFileHeldBeforeItWasUsedAgainIsNeverRead) {
     ASSERT_EQ(live[0], std::string(9U << 20, c));
   }
   ASSERT_EQ(live[0][0], 'n');
-  append(*segments, "small", true, ++ticket);
+  append(*segments, "small", true, ++group);
   EXPECT_EQ(replay(), (Batches{live[0], "small"}));
 }
 
@@ -392,14 +392,14 @@ TEST_F(ReplayTest, AKillAtAnyStepLeavesAllThatWasSyncedAndNotReleased) {
     replay();
     Segments segments(*stepping, directory());
     ASSERT_TRUE(segments.start(replayed_, rocksdb::SequenceNumber{all.size()}).ok());
-    Ticket ticket = 0;
+    GroupNumber group = 0;
     for (int i = 0; i < 12; ++i) {
       all.emplace_back(50'000 + all.size(), static_cast<char>('a' + i));
-      append(segments, all.back(), true, ++ticket);
+      append(segments, all.back(), true, ++group);
       synced = all.size();
       if (i % 4 == 3) {
         needed = all.size() - 2;
-        segments.applied(ticket - 2, needed);
+        segments.applied(group - 2, needed);
         segments.flushed(needed);
       }
       while (segments.wants_upkeep()) segments.upkeep();
@@ -412,8 +412,8 @@ TEST_F(ReplayTest, AKillAtAnyStepLeavesAllThatWasSyncedAndNotReleased) {
 TEST_F(Several, OnesAreReleasedOnlyWhenTheDatabaseHasThemInItsFiles) {
   resume();
   const auto segments = resume();
-  for (Ticket ticket = 1; ticket <= 8; ++ticket) {
-    append(*segments, std::string(60'000, 'x'), true, ticket);
+  for (GroupNumber group = 1; group <= 8; ++group) {
+    append(*segments, std::string(60'000, 'x'), true, group);
   }
   const std::size_t all = replay().size();
   EXPECT_EQ(all, 8U);

@@ -1,10 +1,13 @@
 #include "stores/rocksdb/rocksdb_store.h"
 
+#include <rocksdb/utilities/checkpoint.h>
+
 #include <utility>
 
 #include "stores/rocksdb/group.h"
 #include "stores/rocksdb/reader.h"
 #include "stores/rocksdb/records.h"
+#include "stores/rocksdb/status.h"
 
 namespace once {
 namespace {
@@ -45,7 +48,7 @@ RocksDbStore::RocksDbStore(std::unique_ptr<Engine> engine, const RocksDbOptions&
 RocksDbStore::~RocksDbStore() {
   sweeping_.reset();
   syncing_.reset();
-  // Nobody is left to hear of a failure; what was answered as durable is so already.
+  // A failure cannot be reported any more; what was answered as durable is durable already.
   if (keep_time()) static_cast<void>(writer_.sync());
 }
 
@@ -59,7 +62,7 @@ std::string RocksDbStore::describe() const {
   return "rocksdb " + options_.directory.string() + ", " + std::string(promise);
 }
 
-// What was read, once it survives power loss.
+// Passes on what was read once it survives power loss.
 template <class Answer>
 Result<Answer> RocksDbStore::durable(Result<Answer> answer) {
   if (Result<void> durable = writer_.await_durable(); !durable) {
@@ -97,7 +100,7 @@ std::vector<Result<CommitOutcome>> RocksDbStore::do_commit_each(
   rocksdb::WriteBatch batch;
   group.collect(batch);
   if (batch.Count() == 0) return answers;
-  // Even an answer that writes nothing rests on what its predecessors were to write.
+  // Even an answer that writes nothing may depend on the writes of those before it.
   if (const Result<void> written = writer_.write(batch); !written) {
     return all(transactions.size(), written.error());
   }
@@ -118,6 +121,24 @@ Result<void> RocksDbStore::keep_time() {
 bool RocksDbStore::sweep_in_background() {
   const Result<Swept> swept = sweep(kSweptAtOnce);
   return swept && !swept->finished;
+}
+
+Result<void> checkpoint_rocksdb(Store& store, const std::filesystem::path& to) {
+  auto* embedded = dynamic_cast<RocksDbStore*>(&store);
+  if (embedded == nullptr) return failure(ErrorCode::unsupported, "only embedded stores can");
+  return embedded->checkpoint(to);
+}
+
+Result<void> RocksDbStore::checkpoint(const std::filesystem::path& to) {
+  // Once the log has failed, the database flushes nothing, and this would block.
+  if (Result<void> open = writer_.check_open(); !open) return open;
+  // The copy has the database's files only, not the log of commits.
+  rocksdb::Checkpoint* made = nullptr;
+  rocksdb::Status status = rocksdb::Checkpoint::Create(&db_, &made);
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+  if (status.ok()) status = checkpoint->CreateCheckpoint(to.string());
+  if (!status.ok()) return std::unexpected(error_of(status, "cannot make a checkpoint"));
+  return writer_.await_durable();
 }
 
 }  // namespace once

@@ -9,12 +9,11 @@
 #include <optional>
 #include <string>
 
-#include "drivers/periodic.h"
+#include "base/periodic.h"
 #include "once/rocksdb_store.h"
 #include "stores/rocksdb/commit_log.h"
 #include "stores/rocksdb/directory.h"
-#include "stores/rocksdb/expiry_filter.h"
-#include "stores/rocksdb/store_time.h"
+#include "stores/rocksdb/expiry.h"
 #include "stores/rocksdb/stripes.h"
 #include "stores/rocksdb/sweeper.h"
 #include "stores/rocksdb/writer.h"
@@ -25,12 +24,12 @@ namespace once {
 Result<std::unique_ptr<Store>> open_rocksdb_on(rocksdb::Env& env, const RocksDbOptions& options,
                                                Clock& clock);
 
-// What the database needs to run, and lives longer than it.
+// The database and what must outlive it.
 struct Engine {
   Engine(Clock& clock, rocksdb::Env& env, const std::filesystem::path& directory)
       : time(clock), filter(time), log(env, directory.string()) {}
-  // The lock of the directory goes with the database, so the log has to be done before; and what
-  // waits for the log must not go into the database's files then.
+  // The directory's lock ends with the database, so the log stops before; and then nothing may
+  // reach the database's files that the log does not have.
   ~Engine() {
     if (db != nullptr) rocksdb::CancelAllBackgroundWork(db.get(), false);
     log.stop();

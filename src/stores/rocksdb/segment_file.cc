@@ -91,7 +91,7 @@ rocksdb::Status SegmentFile::append(std::string& record, std::uint64_t sequence,
   rocksdb::Status status = file_->Write(used_, record);
   if (!status.ok()) return status;
 #if defined(__linux__)
-  // Only begins to write, and promises nothing: sync() does. So its failure is of no interest.
+  // Only starts the writing; sync() is what counts. So a failure here does not matter.
   if (hints_ >= 0) {
     static_cast<void>(::sync_file_range(hints_, static_cast<off64_t>(used_),
                                         static_cast<off64_t>(record.size()),

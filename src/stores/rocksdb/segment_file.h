@@ -1,5 +1,5 @@
-// One file of the store's log of commits. It is as long as it will ever be, in written zeros or in
-// what it held before: so a sync writes what was appended and never the file's inode.
+// One file of the store's log of commits. It has its final length from the start, filled with zeros
+// or with earlier records: so a sync writes what was appended and never the file's inode.
 #pragma once
 
 #include <rocksdb/env.h>
@@ -18,20 +18,20 @@ namespace once {
 std::string segment_name(std::uint64_t number);
 std::string spare_name(std::uint64_t number);
 
-// Of a segment's name; empty for any other.
+// The number in a segment's name; empty for any other name.
 std::optional<std::uint64_t> segment_number(std::string_view name);
 bool is_spare(std::string_view name);
 
-// What the directory has of files now survives power loss.
+// Afterwards the directory's entries survive power loss.
 rocksdb::Status sync_directory(rocksdb::Env& env, const std::string& directory);
 
-// A segment without records, synced; its entry in the directory is not.
+// Makes a segment without records. The file is synced, its entry in the directory is not.
 rocksdb::Status make_segment(rocksdb::Env& env, const std::string& path,
                              const SegmentHeader& header, std::size_t bytes);
 
 class SegmentFile {
  public:
-  // Of a file that exists and is so long. It has `used` bytes of records and header.
+  // Opens a file of `bytes` bytes, of which header and records take `used`.
   static rocksdb::Status open(rocksdb::Env& env, const std::string& path,
                               const SegmentHeader& header, std::size_t bytes, std::size_t used,
                               std::unique_ptr<SegmentFile>& made);
@@ -40,10 +40,10 @@ class SegmentFile {
   SegmentFile(const SegmentFile&) = delete;
   SegmentFile& operator=(const SegmentFile&) = delete;
 
-  // Makes a file that was another segment this one: its header is synced.
+  // Writes and syncs this segment's header into a file that was another segment.
   rocksdb::Status begin();
 
-  // `record` is not sealed yet, and fits. The disk begins to write it.
+  // Seals `record`, which must fit, and lets the disk begin to write it.
   rocksdb::Status append(std::string& record, std::uint64_t sequence, std::uint64_t durable);
   rocksdb::Status sync();
 
@@ -53,7 +53,7 @@ class SegmentFile {
   std::size_t used() const { return used_; }
   bool unsynced() const { return unsynced_; }
 
-  // The sequence of its first record, if it has one from before.
+  // The sequence of the first record, in a segment that has records already.
   void set_first(std::uint64_t first) { first_ = first; }
 
  private:
@@ -67,7 +67,7 @@ class SegmentFile {
   std::size_t used_;
   std::optional<std::uint64_t> first_;
   bool unsynced_ = false;
-  const int hints_;  // The file once more, to tell the system what will be synced; or -1.
+  const int hints_;  // The same file, to tell the system what to write out; or -1.
 };
 
 }  // namespace once

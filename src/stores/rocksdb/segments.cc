@@ -8,8 +8,8 @@
 namespace once {
 namespace {
 
-// The first is small, because a store may be opened for a single commit; each is four times the one
-// before, up to the largest. One that whoever commits has to wait for is smaller.
+// The first is small, because a store may be opened for a single commit. Each is four times the
+// size of the one before, up to the largest. One that a commit has to wait for is smaller.
 constexpr std::size_t kSmallest = 64U << 10;
 constexpr std::size_t kLargest = 16U << 20;
 constexpr std::size_t kLargestWaitedFor = 1U << 20;
@@ -71,7 +71,7 @@ rocksdb::Status Segments::start(const Replayed& replayed,
   return status;
 }
 
-rocksdb::Status Segments::append(std::string& record, Ticket last) {
+rocksdb::Status Segments::append(std::string& record, GroupNumber last) {
   const std::size_t bytes = sealed_bytes(record);
   rocksdb::Status status;
   if (current_ == nullptr || !current_->fits(bytes)) status = rotate(bytes);
@@ -92,7 +92,7 @@ rocksdb::Status Segments::sync() {
 }
 
 rocksdb::Status Segments::rotate(std::size_t bytes) {
-  // A later segment is read only behind all of this one.
+  // A replay reads the next segment only after all of this one.
   rocksdb::Status status = sync();
   if (!status.ok()) return status;
   const std::size_t needed = kSegmentHeaderBytes + bytes;
@@ -118,7 +118,7 @@ rocksdb::Status Segments::rotate(std::size_t bytes) {
   return status;
 }
 
-// A segment gets its name when its header is synced, so that one with a bad header is damaged.
+// A segment gets its name after its header is synced. So a named one with a bad header is damaged.
 rocksdb::Status Segments::make(std::uint64_t number, std::size_t bytes,
                                std::unique_ptr<SegmentFile>& made) {
   const SegmentHeader header{.number = number, .nonce = system_entropy().random()};
@@ -136,10 +136,10 @@ bool Segments::awaits_applied() const {
   return !full_.empty() && !full_.back().applied;
 }
 
-void Segments::applied(Ticket ticket, rocksdb::SequenceNumber latest) {
+void Segments::applied(GroupNumber group, rocksdb::SequenceNumber latest) {
   const Lock lock(mutex_);
   for (Full& full : full_) {
-    if (!full.applied && full.last <= ticket) full.applied = latest;
+    if (!full.applied && full.last <= group) full.applied = latest;
   }
 }
 
@@ -164,7 +164,7 @@ void Segments::upkeep() {
   prepare_next();
 }
 
-// Oldest first, and each for good before the next: what remains is always the end of the log.
+// Oldest first, and synced one by one: what remains is always the end of the log.
 void Segments::release() {
   const Lock lock(mutex_);
   if (!releasable()) return;
@@ -216,7 +216,7 @@ void Segments::prepare_next() {
   ready = ready && next->begin().ok();
   const Lock lock(mutex_);
   if (ready && number_ + 1 != header.number) {
-    spares_.push_back(*spare);  // Whoever appends did not wait for it.
+    spares_.push_back(*spare);  // An append made one meanwhile.
     return;
   }
   ready = ready && env_.RenameFile(spare->path, path_of(segment_name(header.number))).ok() &&

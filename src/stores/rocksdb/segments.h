@@ -1,6 +1,5 @@
-// The files of the log of commits: one is appended to, one more is made ready beforehand, and those
-// that are full wait until the database has what they hold in files of its own. Then they are used
-// again.
+// The files of the log of commits. One is appended to; the next one is made ready beforehand. A
+// full one waits until the database has its contents in files of its own; then it is used again.
 #pragma once
 
 #include <rocksdb/env.h>
@@ -14,14 +13,14 @@
 #include <string>
 #include <vector>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "stores/rocksdb/commit_replay.h"
 #include "stores/rocksdb/segment_file.h"
 
 namespace once {
 
-// The place of a group of commits among all since the store was opened, from 1.
-using Ticket = std::uint64_t;
+// Numbers the groups of commits since the store was opened, from 1.
+using GroupNumber = std::uint64_t;
 
 class Segments {
  public:
@@ -29,23 +28,23 @@ class Segments {
   Segments(rocksdb::Env& env, std::string directory)
       : env_(env), directory_(std::move(directory)) {}
 
-  // Goes on behind what was replayed, which the database has at `applied`; or, if that is empty,
-  // has in its files already: then it is removed.
+  // Continues after the replayed records. The database has them at sequence `applied`; if that is
+  // empty it has them in its files, and they are removed.
   rocksdb::Status start(const Replayed& replayed, std::optional<rocksdb::SequenceNumber> applied);
 
-  // These two by one thread at a time. `record` holds groups up to ticket `last`.
-  rocksdb::Status append(std::string& record, Ticket last);
+  // These two by one thread at a time. `record` holds the groups up to `last`.
+  rocksdb::Status append(std::string& record, GroupNumber last);
   rocksdb::Status sync();
 
-  // All up to this ticket is in the database, which stands at `latest`.
-  void applied(Ticket ticket, rocksdb::SequenceNumber latest);
+  // The database has all groups up to this one, and its sequence is `latest`.
+  void applied(GroupNumber group, rocksdb::SequenceNumber latest);
   bool awaits_applied() const;
 
   // The database has all up to `sequence` in its files.
   void flushed(rocksdb::SequenceNumber sequence);
 
-  // What need not be done by those who commit. `upkeep` does one thing of it, by one thread at a
-  // time. A failure is not told: whoever appends will meet it.
+  // Work that commits do not wait for. One thread at a time calls upkeep(). It reports no failure:
+  // the next append will meet it.
   bool wants_upkeep() const;
   void upkeep();
 
@@ -53,8 +52,8 @@ class Segments {
   struct Full {
     std::uint64_t number = 0;
     std::size_t bytes = 0;
-    Ticket last = 0;
-    std::optional<rocksdb::SequenceNumber> applied;  // The database has all of it from here on.
+    GroupNumber last = 0;
+    std::optional<rocksdb::SequenceNumber> applied;  // The database has all of it at this sequence.
   };
   struct Spare {
     std::string path;
@@ -74,20 +73,20 @@ class Segments {
   rocksdb::Env& env_;
   const std::string directory_;
 
-  // Of the thread that appends.
+  // Used by the appending thread alone.
   std::unique_ptr<SegmentFile> current_;
   std::uint64_t sequence_ = 1;
   std::uint64_t durable_ = 0;
-  Ticket last_ = 0;
+  GroupNumber last_ = 0;
 
   mutable Mutex mutex_;
-  std::uint64_t number_ ONCE_GUARDED_BY(mutex_) = 0;  // Of the current one, as are these two.
+  std::uint64_t number_ ONCE_GUARDED_BY(mutex_) = 0;  // These three are of the current one.
   std::size_t bytes_ ONCE_GUARDED_BY(mutex_) = 0;
   bool half_full_ ONCE_GUARDED_BY(mutex_) = false;
   std::unique_ptr<SegmentFile> next_ ONCE_GUARDED_BY(mutex_);
-  bool gave_up_ ONCE_GUARDED_BY(mutex_) = false;  // On making the next one.
+  bool gave_up_ ONCE_GUARDED_BY(mutex_) = false;  // Making the next one failed.
   std::deque<Full> full_ ONCE_GUARDED_BY(mutex_);
-  bool stuck_ ONCE_GUARDED_BY(mutex_) = false;  // The oldest could not be released; so none is.
+  bool stuck_ ONCE_GUARDED_BY(mutex_) = false;  // The oldest could not be released, so none is.
   std::vector<Spare> spares_ ONCE_GUARDED_BY(mutex_);
   std::uint64_t spares_made_ ONCE_GUARDED_BY(mutex_) = 0;
   rocksdb::SequenceNumber flushed_ ONCE_GUARDED_BY(mutex_) = 0;

@@ -1,4 +1,4 @@
-// The one place where RocksDB's errors become ours.
+// Translates RocksDB's errors.
 #pragma once
 
 #include <rocksdb/slice.h>
@@ -11,7 +11,7 @@
 
 namespace once {
 
-// For every call that writes nothing. What a failed write means, Writer says.
+// For calls that write nothing. Writer decides what a failed write means.
 inline Error error_of(const rocksdb::Status& status, std::string_view doing) {
   ErrorCode code = ErrorCode::unavailable;
   if (status.IsCorruption()) code = ErrorCode::corrupt;

@@ -19,7 +19,7 @@
 #include "once/rocksdb_store.h"
 #include "stores/rocksdb/commit_replay.h"
 #include "stores/rocksdb/engine_options.h"
-#include "stores/rocksdb/expiry_filter.h"
+#include "stores/rocksdb/expiry.h"
 #include "stores/rocksdb/rocksdb_store.h"
 #include "stores/rocksdb/segment_file.h"
 #include "testing/child_process.h"

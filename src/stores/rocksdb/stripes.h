@@ -1,5 +1,5 @@
-// Commits that share a key exclude each other by locks that many keys share. All of a group's
-// stripes are taken in ascending order, each once, so groups cannot wait for each other in a ring.
+// Locks for keys; many keys share one. A group takes its locks in ascending order, each once, so
+// groups cannot deadlock.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 
 namespace once {
 

@@ -53,7 +53,7 @@ Result<std::vector<std::string>> Sweeper::find_expired(std::size_t limit, Swept&
   return expired;
 }
 
-// Looks again under the lock: somebody may have written there since.
+// Reads again under the lock: the item may have been replaced since.
 Result<std::size_t> Sweeper::remove(std::span<const std::string> keys) {
   const std::vector<std::string_view> views(keys.begin(), keys.end());
   const Stripes::Held held(stripes_, views);

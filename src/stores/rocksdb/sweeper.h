@@ -1,4 +1,4 @@
-// Walks the items round and round and removes the expired ones.
+// Walks the items again and again and removes the expired ones.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/store.h"
-#include "stores/rocksdb/store_time.h"
+#include "stores/rocksdb/expiry.h"
 #include "stores/rocksdb/stripes.h"
 #include "stores/rocksdb/writer.h"
 
@@ -21,7 +21,8 @@ class Sweeper {
   Sweeper(rocksdb::DB& db, Stripes& stripes, Writer& writer, StoreTime& time)
       : db_(db), stripes_(stripes), writer_(writer), time_(time) {}
 
-  // Goes on where the last call ended. Items that cannot be decoded stay, for a reader to report.
+  // Continues where the last call ended. Keeps items that cannot be decoded, so that a read reports
+  // them.
   Result<Swept> sweep(std::size_t limit);
 
  private:

@@ -6,8 +6,8 @@ namespace {
 // Well below the 4 GiB at which RocksDB's own lengths end.
 constexpr std::size_t kMaxBatchBytes = 1U << 30;
 
-// From here on what the database does with a batch takes longer than to ask the disk to begin.
-constexpr std::size_t kWorthAsking = 2'048;
+// For a batch of this size, the database's work takes longer than starting the disk's.
+constexpr std::size_t kLargeBatchBytes = 2'048;
 
 }  // namespace
 
@@ -44,18 +44,18 @@ Result<void> Writer::perform(rocksdb::WriteBatch& batch, bool synced) {
 }
 
 rocksdb::Status Writer::log_and_apply(rocksdb::WriteBatch& batch, bool synced) {
-  const bool meanwhile = synced && batch.GetDataSize() >= kWorthAsking;
-  const Ticket ticket = log_.enqueue(batch.Data());
+  const bool overlaps = synced && batch.GetDataSize() >= kLargeBatchBytes;
+  const GroupNumber group = log_.enqueue(batch.Data());
   rocksdb::Status status;
-  if (meanwhile) {
-    status = log_.reach(ticket, false);
+  if (overlaps) {
+    status = log_.reach(group, false);
     if (!status.ok()) return status;
-    log_.show(ticket);
+    log_.show(group);
     status = apply(batch);
   }
-  if (status.ok()) status = log_.reach(ticket, synced);
-  if (status.ok() && !meanwhile) status = apply(batch);
-  if (status.ok()) log_.applied(ticket, db_);
+  if (status.ok()) status = log_.reach(group, synced);
+  if (status.ok() && !overlaps) status = apply(batch);
+  if (status.ok()) log_.applied(group, db_);
   return status;
 }
 

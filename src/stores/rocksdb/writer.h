@@ -1,12 +1,12 @@
-// The one way into the database, through the log of commits. A batch is refused before anything is
-// written, or written as durably as the store promises, or its outcome is unknown; then nothing is
-// written any more until the store is opened again, because what failed may lie in the log and come
-// back then (H10).
+// Writes batches to the log of commits and to the database. A batch is refused before anything is
+// written, or written as durably as the store promises, or its outcome is unknown. After an unknown
+// outcome nothing is written until the store is opened again, because the failed batch may be in
+// the log and come back then (docs/hazards.md#h10).
 //
-// A small batch goes into the database when it is in the log and, if the store promises that,
-// synced. A large one goes into the database while the disk writes the log; its keys are locked
-// meanwhile, and everybody else who reads calls await_durable() before telling what. So nobody is
-// told what a crash could take away.
+// A small batch goes into the database once it is in the log and, if the store promises that,
+// synced. A large one goes into the database while the disk writes the log. Its keys are locked
+// meanwhile, and every reader calls await_durable() before it answers: so no answer contains what a
+// crash could undo.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -15,7 +15,7 @@
 #include <atomic>
 #include <string>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/rocksdb_store.h"
 #include "stores/rocksdb/commit_log.h"
 #include "stores/rocksdb/free_room.h"
@@ -33,14 +33,14 @@ class Writer {
   // For commits. `unavailable` or `invalid`: nothing was written.
   Result<void> write(rocksdb::WriteBatch& batch);
 
-  // For upkeep that does no harm if power loss undoes it, and that must go on when room is short.
+  // For housekeeping that power loss may undo, and that must work when space is short.
   Result<void> write_unsynced(rocksdb::WriteBatch& batch);
 
-  // Whatever was written before the call now survives power loss.
+  // Afterwards everything written before the call survives power loss.
   Result<void> sync();
 
-  // Whatever was read before the call now survives power loss, if the store promises that.
-  // `unavailable`: it is not known to, because its write failed.
+  // Afterwards everything read before the call survives power loss, if the store promises that.
+  // `unavailable`: a write failed, so this is not known.
   Result<void> await_durable();
 
  private:

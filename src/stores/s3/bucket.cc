@@ -6,6 +6,7 @@
 #include "aws/credential_chain.h"
 #include "aws/profiles.h"
 #include "aws/signer.h"
+#include "base/encoding.h"
 
 namespace once::s3 {
 namespace {
@@ -40,7 +41,7 @@ std::string encoded_path(std::string_view name) {
   std::string path;
   for (;;) {
     const std::size_t slash = name.find('/');
-    path += aws::percent_encoded(name.substr(0, slash));
+    path += percent_encode(name.substr(0, slash));
     if (slash == std::string_view::npos) return path;
     path += '/';
     name.remove_prefix(slash + 1);
@@ -122,7 +123,7 @@ void Bucket::add_condition(aws::Request& request, const Condition& condition) co
 aws::Request Bucket::list(std::string_view prefix, std::string_view after,
                           std::size_t count) const {
   const auto whole = [this](std::string_view name) {
-    return aws::percent_encoded(std::string(prefix_).append(name));
+    return percent_encode(std::string(prefix_).append(name));
   };
   std::string query = "encoding-type=url&list-type=2&max-keys=";
   query.append(std::to_string(std::min(count, kNamesPerList)));

@@ -19,7 +19,7 @@ using Responses = std::vector<Result<aws::Response>>;
 inline constexpr std::size_t kMaxPrefixBytes = 256;
 inline constexpr std::size_t kNamesPerList = 1'000;
 
-// What a PUT or DELETE is to find.
+// What a PUT or DELETE requires of the current object.
 struct Condition {
   enum class Kind : std::uint8_t { none, absent, match };
   Kind kind = Kind::none;

@@ -1,8 +1,10 @@
-// Thirty processes that change one document in the same moment, ours and as document 3 has it.
+// Thirty processes that change one document in the same moment, ours and as in
+// docs/recipes.md#3-etag-documents.
 #include <chrono>
 #include <iostream>
 
 #include "once/documents.h"
+#include "once/local.h"
 #include "stores/s3/store_fixture.h"
 #include "testing/child_process.h"
 
@@ -44,7 +46,7 @@ class S3Contention : public S3Fixture {
 
 TEST_F(S3Contention, ThirtyProcessesOnOneDocumentAllSucceed) {
   EXPECT_EQ(run("ours"), 0);
-  const std::string text = Documents(*store_).get("archive").value()->content.bytes;
+  const std::string text = LocalDocuments(*store_).get("archive").value()->content.bytes;
   for (int i = 0; i < kWriters; ++i) EXPECT_EQ(count_of(text, entry_of(i)), 1) << i;
 }
 

@@ -39,7 +39,7 @@ TEST_F(S3Faults, NotFoundOnIfMatchMeansAbsent) {
   script("PUT", {s3_no_such_key()});
   const auto answer = commit(fresh(put(key("k"), Bytes("w"), unchanged(first.version))));
   ASSERT_TRUE(is_lost(answer));
-  EXPECT_EQ(std::get<Lost>(*answer).standing, std::nullopt);
+  EXPECT_EQ(std::get<Lost>(*answer).current, std::nullopt);
   EXPECT_TRUE(is_committed(commit(fresh(put(key("k"), Bytes("w"), absent())))));
 }
 
@@ -78,7 +78,7 @@ TEST_F(S3Faults, AGuardedWriteIsSentAgainWhereItCannotTakeEffectTwice) {
 }
 
 // Ours landed, its reply was lost, and others have overwritten it since: what each of them replaced
-// tells (H7).
+// tells (docs/hazards.md#h7).
 TEST_F(S3Faults, H7_AWriteThatWasOverwrittenIsFoundAmongWhatWasBefore) {
   const Write first = fresh(put(key("k"), std::int64_t{0}, absent()));
   ASSERT_TRUE(is_committed(commit(first)));
@@ -114,7 +114,7 @@ TEST_F(S3Faults, H7_AWriteThatCanNoLongerLandHasLost) {
   });
   const auto answer = commit(fresh(put(key("k"), std::int64_t{1}, unchanged(first.version))));
   ASSERT_TRUE(is_lost(answer));
-  EXPECT_EQ(std::get<Lost>(*answer).standing->value, Value(std::int64_t{30}));
+  EXPECT_EQ(std::get<Lost>(*answer).current->value, Value(std::int64_t{30}));
   EXPECT_EQ(number_at(key("k")), 30);
 }
 

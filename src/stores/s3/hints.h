@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/item.h"
 #include "once/key.h"
 

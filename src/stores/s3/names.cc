@@ -1,11 +1,11 @@
 #include "stores/s3/names.h"
 
-#include <openssl/evp.h>
-
-#include <array>
 #include <charconv>
 #include <limits>
 #include <memory>
+
+#include "base/digest.h"
+#include "base/encoding.h"
 
 namespace once::s3 {
 namespace {
@@ -19,12 +19,6 @@ constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
 bool plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
          c == '_';
-}
-
-void append_hex(std::string& out, char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  out += kHex[byte >> 4U];
-  out += kHex[byte & 15U];
 }
 
 // Whether the dot at `at` begins a segment of nothing but dots.
@@ -47,7 +41,7 @@ void append_escaped(std::string& out, std::string_view text) {
       out += c;
     } else {
       out += '!';
-      append_hex(out, c);
+      out += hex_encode({&c, 1});
     }
   }
 }
@@ -62,21 +56,13 @@ std::string plain_name(const Partition& partition) {
   return name;
 }
 
-std::string digest(std::string_view text) {
-  std::array<unsigned char, 32> bytes{};
-  EVP_Digest(text.data(), text.size(), bytes.data(), nullptr, EVP_sha256(), nullptr);
-  std::string hex;
-  for (const unsigned char byte : bytes) append_hex(hex, static_cast<char>(byte));
-  return hex;
-}
-
 }  // namespace
 
 std::string partition_name(const Partition& partition) {
   const std::string whole = plain_name(partition);
   const bool fits = whole.size() <= kMaxPlainBytes;
   std::string name(fits ? kPlainTree : kHashedTree);
-  return name.append(fits ? whole : digest(whole)).append(kSortBorder);
+  return name.append(fits ? whole : sha256_hex(whole)).append(kSortBorder);
 }
 
 std::string object_name(const Key& key) {

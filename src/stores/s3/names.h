@@ -5,10 +5,10 @@
 //   !h/SHA256/!s/SORT        where the name of the partition would be longer than kMaxPlainBytes
 //
 // SORT is 2^63-1 minus the sort in 16 hexadecimal digits, so the newest of a partition comes first
-// (H28). Of a home or part the letters, digits, '-', '_', '.' and '/' stay as they are, so that
-// people can read them; every other byte is '!' and two hexadecimal digits, and so are slashes and
-// dots of which some servers would make another path: "//", a slash at an end, "." and "..". The
-// key itself is in the object, so nobody needs to read it off a name.
+// (docs/hazards.md#h28). Of a home or part the letters, digits, '-', '_', '.' and '/' stay as they
+// are, so that people can read them; every other byte is '!' and two hexadecimal digits, and so are
+// slashes and dots of which some servers would make another path: "//", a slash at an end, "." and
+// "..". The key itself is in the object, so it is never decoded from a name.
 #pragma once
 
 #include <cstddef>

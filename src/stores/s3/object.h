@@ -7,12 +7,12 @@
 //
 // Kind is 'I' or 'T', numbers have their high byte first, and the item's checksum covers all that
 // stands before it. An ETag is a hash of these bytes, or stands for them: since no version is used
-// twice, no two writes have the same (H24). A tombstone is an item whose number is the time of the
-// erasure, under a version of its own.
+// twice, no two writes have the same (docs/hazards.md#h24). A tombstone is an item whose number is
+// the time of the erasure, under a version of its own.
 //
 // `before` are the versions that this one replaced, newest first, as far as they are known. A write
 // whose reply was lost looks for itself there: the one that replaced the version which it was to
-// replace is it, or is the proof that it never will (H7).
+// replace is it, or is the proof that it never will (docs/hazards.md#h7).
 #pragma once
 
 #include <cstddef>

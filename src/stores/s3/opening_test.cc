@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "aws/signer.h"
+#include "base/encoding.h"
 #include "kernel/format.h"
 #include "stores/s3/store_fixture.h"
 
@@ -158,7 +159,7 @@ TEST_F(S3Opening, SignaturesHoldForAnyName) {
     SCOPED_TRACE(name);
     std::string path = "/bucket/odd";
     for (const char c : name) {
-      path += c == '/' ? "/" : aws::percent_encoded(std::string_view(&c, 1));
+      path += c == '/' ? "/" : percent_encode(std::string_view(&c, 1));
     }
     const aws::Response put =
         s3_request(*client, {.method = "PUT", .path = path, .body = "of " + name});
@@ -168,7 +169,7 @@ TEST_F(S3Opening, SignaturesHoldForAnyName) {
     const aws::Response listed = s3_request(
         *client, {.method = "GET",
                   .path = "/bucket",
-                  .query = "list-type=2&max-keys=1&prefix=" + aws::percent_encoded("odd" + name)});
+                  .query = "list-type=2&max-keys=1&prefix=" + percent_encode("odd" + name)});
     EXPECT_EQ(listed.status, 200) << listed.body;
   }
 }

@@ -38,8 +38,8 @@ std::size_t size_of(const Value& value) {
 // The items of a scan as they are found, downwards.
 class Scan {
  public:
-  Scan(const Reading& reading, const ScanRequest& request)
-      : reading_(reading), request_(request), tree_(partition_name(request.partition)) {
+  Scan(const ReadContext& context, const ScanRequest& request)
+      : context_(context), request_(request), tree_(partition_name(request.partition)) {
     // Before the first name of the range, if that is not the first of all.
     if (request.last < std::numeric_limits<std::int64_t>::max()) {
       after_ = std::string(tree_).append(sort_name(request.last + 1));
@@ -48,7 +48,7 @@ class Scan {
 
   Result<ScanPage> run(aws::Pauses& pauses) {
     for (std::size_t asked = request_.limit; !ended_; asked = std::min(2 * asked, kNamesPerList)) {
-      Result<NamePage> names = list_names(reading_.bucket, tree_, after_, asked, reading_.deadline);
+      Result<NamePage> names = list_names(context_.bucket, tree_, after_, asked, context_.deadline);
       if (!names) return std::unexpected(std::move(names.error()));
       if (Result<void> kept = keep_range(*names); !kept) {
         return std::unexpected(std::move(kept.error()));
@@ -81,7 +81,7 @@ class Scan {
     while (!listed.empty() && !ended_) {
       const std::size_t count = fitting(listed, request_.max_bytes);
       const std::vector<std::string> names = names_of(listed.first(count));
-      Result<std::vector<Found>> found = read_objects(reading_, names, pauses);
+      Result<std::vector<Found>> found = read_objects(context_, names, pauses);
       if (!found) return std::unexpected(std::move(found.error()));
       for (std::size_t i = 0; i < count && !ended_; ++i) {
         if (Result<void> taken = take(*sort_in(names[i]), std::move((*found)[i])); !taken) {
@@ -98,7 +98,7 @@ class Scan {
     if (found.object->key != Key{request_.partition, sort}) {
       return failure(ErrorCode::corrupt, "s3: an object has another key's item");
     }
-    if (!lives(*found.object, reading_.now)) return {};
+    if (!lives(*found.object, context_.now)) return {};
     Item& item = found.object->item;
     const bool full = page_.entries.size() == request_.limit;
     if (full || (!page_.entries.empty() && bytes_ + size_of(item.value) > request_.max_bytes)) {
@@ -106,14 +106,14 @@ class Scan {
       return {};
     }
     bytes_ += size_of(item.value);
-    reading_.hints.keep(found.object->key, {item.version, item.expiry, std::move(found.etag),
+    context_.hints.keep(found.object->key, {item.version, item.expiry, std::move(found.etag),
                                             std::move(found.object->before)});
     page_.entries.push_back({sort, std::move(item)});
     if (page_.entries.size() == request_.limit) page_.more = ended_ = true;
     return {};
   }
 
-  const Reading& reading_;
+  const ReadContext& context_;
   const ScanRequest& request_;
   const std::string tree_;
   std::string after_;
@@ -131,15 +131,15 @@ bool is_name(std::string_view text) {
 
 }  // namespace
 
-Result<std::vector<Found>> read_objects(const Reading& reading, std::span<const std::string> names,
-                                        aws::Pauses& pauses) {
+Result<std::vector<Found>> read_objects(const ReadContext& context,
+                                        std::span<const std::string> names, aws::Pauses& pauses) {
   std::vector<Found> found(names.size());
   std::vector<std::size_t> wanted(names.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = i;
   while (!wanted.empty()) {
     std::vector<aws::Request> requests;
-    for (const std::size_t place : wanted) requests.push_back(reading.bucket.get(names[place]));
-    const Responses responses = reading.bucket.send(requests, reading.deadline);
+    for (const std::size_t place : wanted) requests.push_back(context.bucket.get(names[place]));
+    const Responses responses = context.bucket.send(requests, context.deadline);
     std::vector<std::size_t> left;
     std::optional<Error> last;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -159,12 +159,12 @@ Result<std::vector<Found>> read_objects(const Reading& reading, std::span<const 
   return found;
 }
 
-Result<std::vector<std::optional<Item>>> read_items(const Reading& reading,
+Result<std::vector<std::optional<Item>>> read_items(const ReadContext& context,
                                                     std::span<const Key> keys, aws::Pauses pauses) {
   std::vector<std::string> names;
   names.reserve(keys.size());
   for (const Key& key : keys) names.push_back(object_name(key));
-  Result<std::vector<Found>> found = read_objects(reading, names, pauses);
+  Result<std::vector<Found>> found = read_objects(context, names, pauses);
   if (!found) return std::unexpected(std::move(found.error()));
   std::vector<std::optional<Item>> items(keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -173,18 +173,19 @@ Result<std::vector<std::optional<Item>>> read_items(const Reading& reading,
     if (one.object->key != keys[i]) {
       return failure(ErrorCode::corrupt, "an object has another key's item: " + to_text(keys[i]));
     }
-    if (!lives(*one.object, reading.now)) continue;
+    if (!lives(*one.object, context.now)) continue;
     Item& item = one.object->item;
-    reading.hints.keep(
+    context.hints.keep(
         keys[i], {item.version, item.expiry, std::move(one.etag), std::move(one.object->before)});
     items[i] = std::move(item);
   }
   return items;
 }
 
-Result<ScanPage> read_scan(const Reading& reading, const ScanRequest& request, aws::Pauses pauses) {
+Result<ScanPage> read_scan(const ReadContext& context, const ScanRequest& request,
+                           aws::Pauses pauses) {
   if (request.first > request.last) return ScanPage{};
-  return Scan(reading, request).run(pauses);
+  return Scan(context, request).run(pauses);
 }
 
 namespace {
@@ -196,14 +197,14 @@ struct Leaf {
   std::string cursor;
 };
 
-Result<Leaf> read_leaf(const Reading& reading, const ListRequest& request) {
+Result<Leaf> read_leaf(const ReadContext& context, const ListRequest& request) {
   Leaf leaf;
   std::string after = request.cursor;
   for (bool hashed = after.starts_with(kHashedTree);; hashed = true) {
     const std::string tree =
         hashed ? std::string(kHashedTree) : home_prefix_name(request.home_prefix);
     const std::size_t left = request.limit - leaf.names.size();
-    Result<NamePage> names = list_names(reading.bucket, tree, after, left, reading.deadline);
+    Result<NamePage> names = list_names(context.bucket, tree, after, left, context.deadline);
     if (!names) return std::unexpected(std::move(names.error()));
     std::ranges::move(names->names, std::back_inserter(leaf.names));
     if (names->more && !leaf.names.empty()) {
@@ -220,20 +221,21 @@ Result<Leaf> read_leaf(const Reading& reading, const ListRequest& request) {
 
 }  // namespace
 
-Result<ListPage> read_list(const Reading& reading, const ListRequest& request, aws::Pauses pauses) {
+Result<ListPage> read_list(const ReadContext& context, const ListRequest& request,
+                           aws::Pauses pauses) {
   if (!request.cursor.empty() && !is_name(request.cursor)) {
     return failure(ErrorCode::invalid, "not a cursor of this store");
   }
-  const Result<Leaf> leaf = read_leaf(reading, request);
+  const Result<Leaf> leaf = read_leaf(context, request);
   if (!leaf) return std::unexpected(leaf.error());
   ListPage page{.items = {}, .cursor = leaf->cursor};
   for (std::span<const Listed> listed = leaf->names; !listed.empty();) {
     const std::size_t count = fitting(listed, 4U << 20);
     const std::vector<std::string> some = names_of(listed.first(count));
-    Result<std::vector<Found>> found = read_objects(reading, some, pauses);
+    Result<std::vector<Found>> found = read_objects(context, some, pauses);
     if (!found) return std::unexpected(std::move(found.error()));
     for (Found& one : *found) {
-      if (!one.object || !lives(*one.object, reading.now)) continue;
+      if (!one.object || !lives(*one.object, context.now)) continue;
       Object& object = *one.object;
       if (!object.key.partition.home.starts_with(request.home_prefix)) continue;
       page.items.push_back({std::move(object.key), std::move(object.item)});

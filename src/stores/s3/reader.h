@@ -13,7 +13,7 @@
 
 namespace once::s3 {
 
-struct Reading {
+struct ReadContext {
   Bucket& bucket;
   Hints& hints;
   Time now;  // By which items expire.
@@ -21,15 +21,17 @@ struct Reading {
 };
 
 // All in flight together; what is not answered is asked for again after a pause.
-Result<std::vector<Found>> read_objects(const Reading& reading, std::span<const std::string> names,
-                                        aws::Pauses& pauses);
+Result<std::vector<Found>> read_objects(const ReadContext& context,
+                                        std::span<const std::string> names, aws::Pauses& pauses);
 
-Result<std::vector<std::optional<Item>>> read_items(const Reading& reading,
+Result<std::vector<std::optional<Item>>> read_items(const ReadContext& context,
                                                     std::span<const Key> keys, aws::Pauses pauses);
 
 // Downwards only, as the names are listed: one list and a GET for each item.
-Result<ScanPage> read_scan(const Reading& reading, const ScanRequest& request, aws::Pauses pauses);
+Result<ScanPage> read_scan(const ReadContext& context, const ScanRequest& request,
+                           aws::Pauses pauses);
 
-Result<ListPage> read_list(const Reading& reading, const ListRequest& request, aws::Pauses pauses);
+Result<ListPage> read_list(const ReadContext& context, const ListRequest& request,
+                           aws::Pauses pauses);
 
 }  // namespace once::s3

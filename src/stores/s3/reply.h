@@ -17,7 +17,7 @@ struct Written {
     done,     // `etag` is the object's now, after a PUT.
     refused,  // Nothing was written: the condition does not hold (412), or there is nothing to
               // match (404).
-    again,    // Nothing was written: others were at it (409).
+    again,    // Nothing was written because of a conflict (409).
     failed,   // `error` says whether anything was written.
   };
   Kind kind = Kind::failed;
@@ -26,7 +26,7 @@ struct Written {
 };
 Written read_written(const Result<aws::Response>& response);
 
-// To a GET of an object: what stands there.
+// The answer to a GET of an object.
 struct Found {
   std::optional<Object> object;
   std::string etag;

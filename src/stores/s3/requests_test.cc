@@ -1,6 +1,7 @@
 // What each operation costs in requests, which is what S3 is paid for.
 #include "once/claims.h"
 #include "once/documents.h"
+#include "once/local.h"
 #include "once/log.h"
 #include "once/tallies.h"
 #include "stores/s3/store_fixture.h"
@@ -24,7 +25,7 @@ TEST_F(S3Requests, OpeningAgainIsOneGet) {
 }
 
 TEST_F(S3Requests, AClaimAndItsCompletionAreOnePutEachAndADuplicateIsAPutAndAGet) {
-  Claims claims(*store_);
+  LocalClaims claims(*store_);
   const auto taken = claims.take("job", {.owner = "me"});
   ASSERT_TRUE(taken && std::holds_alternative<Claimed>(*taken));
   expect_spent(spent(), 0, 1);
@@ -41,7 +42,7 @@ TEST_F(S3Requests, AClaimAndItsCompletionAreOnePutEachAndADuplicateIsAPutAndAGet
 }
 
 TEST_F(S3Requests, SeenIdsAreOnePutEach) {
-  Claims claims(*store_);
+  LocalClaims claims(*store_);
   const std::vector<std::string> ids = {"a", "b", "c"};
   ASSERT_EQ(claims.seen(ids, std::chrono::hours(1)).value(), std::vector<bool>({true, true, true}));
   expect_spent(spent(), 0, 3);
@@ -49,12 +50,12 @@ TEST_F(S3Requests, SeenIdsAreOnePutEach) {
 
 TEST_F(S3Requests, H28_TheEndOfALogIsOneListWhateverItsLength) {
   for (const int length : {1, 40, 1'000}) {  // The last is more than a page of a list holds.
-    Log log(*store_);
+    LocalLog log(*store_);
     for (int i = 0; i < length; ++i) {
       ASSERT_TRUE(log.append("s", {{"e", std::nullopt}}).has_value());
     }
     spent();
-    Log stranger(*store_);
+    LocalLog stranger(*store_);
     ASSERT_TRUE(stranger.append("s", {{"e", std::nullopt}}).has_value());
     expect_spent(spent(), 1, 1, 1);  // The list, the newest batch, and ours.
     ASSERT_TRUE(stranger.append("s", {{"e", std::nullopt}}).has_value());
@@ -63,7 +64,7 @@ TEST_F(S3Requests, H28_TheEndOfALogIsOneListWhateverItsLength) {
 }
 
 TEST_F(S3Requests, ALogIsReadForwardByGetsOfItsBatches) {
-  Log log(*store_);
+  LocalLog log(*store_);
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(log.append("s", {{"e", std::nullopt}}).has_value());
   spent();
   const auto page = log.read("s", {.from = 11, .limit = 20});
@@ -74,7 +75,7 @@ TEST_F(S3Requests, ALogIsReadForwardByGetsOfItsBatches) {
 }
 
 TEST_F(S3Requests, H5_ABatchUnderAnIdIsItsMarkerAndItself) {
-  Log log(*store_);
+  LocalLog log(*store_);
   ASSERT_TRUE(log.append("s", {{"a", std::nullopt}}).has_value());
   spent();
   ASSERT_TRUE(log.append("s", {{"b", std::nullopt}}, {.batch = "id"}).has_value());
@@ -85,10 +86,10 @@ TEST_F(S3Requests, H5_ABatchUnderAnIdIsItsMarkerAndItself) {
 }
 
 TEST_F(S3Requests, AnUpdateOfADocumentIsAGetAndAPut) {
-  Documents documents(*store_);
+  LocalDocuments documents(*store_);
   const auto grow =
-      [](const std::optional<documents::Content>& standing) -> Result<documents::Modified> {
-    return documents::Content{(standing ? standing->bytes : "") + "x"};
+      [](const std::optional<documents::Content>& current) -> Result<documents::Modified> {
+    return documents::Content{(current ? current->bytes : "") + "x"};
   };
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(documents.update("doc", {.modify = grow}).has_value());
@@ -97,10 +98,10 @@ TEST_F(S3Requests, AnUpdateOfADocumentIsAGetAndAPut) {
 }
 
 TEST_F(S3Requests, H19_AChangeUnderAnIdIsOneWriteWithTheIdInside) {
-  Documents documents(*store_);
+  LocalDocuments documents(*store_);
   const auto grow =
-      [](const std::optional<documents::Content>& standing) -> Result<documents::Modified> {
-    return documents::Content{(standing ? standing->bytes : "") + "x"};
+      [](const std::optional<documents::Content>& current) -> Result<documents::Modified> {
+    return documents::Content{(current ? current->bytes : "") + "x"};
   };
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(documents.update("doc", {.modify = grow, .identity = {"change"}}).has_value());
@@ -110,7 +111,7 @@ TEST_F(S3Requests, H19_AChangeUnderAnIdIsOneWriteWithTheIdInside) {
 }
 
 TEST_F(S3Requests, AnAddIsAGetAndAPutOnceTheTallyIsKnown) {
-  Tallies tallies(*store_);
+  LocalTallies tallies(*store_);
   for (int i = 0; i < 3; ++i) {
     const auto merged =
         tallies.merge("sum", {.shape = {.kind = TallyKind::sum}, .input = std::int64_t{5}});

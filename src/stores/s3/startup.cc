@@ -101,7 +101,7 @@ Checked write_format(Bucket& bucket, aws::Deadline deadline) {
       bucket.put(kFormatName, format::encode_format_number(kFormat), {Condition::Kind::absent, {}});
   const Written written = read_written(bucket.send(request, deadline));
   if (is(written, Written::Kind::failed)) return std::unexpected(explained(written.error, bucket));
-  return {};  // Or somebody else writes it at the same time.
+  return {};  // Or another process writes it at the same time.
 }
 
 }  // namespace

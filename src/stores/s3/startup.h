@@ -10,7 +10,7 @@ namespace once::s3 {
 // is new: conditions are tried out, and the record is written.
 Result<void> check_bucket(Bucket& bucket, Entropy& entropy, aws::Deadline deadline);
 
-// Whether a DELETE whose If-Match does not hold leaves the object alone (H25).
+// Whether a DELETE whose If-Match does not hold leaves the object alone (docs/hazards.md#h25).
 Result<bool> keeps_to_conditions_on_delete(Bucket& bucket, Entropy& entropy,
                                            aws::Deadline deadline);
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "aws/group.h"
-#include "stores/s3/flight.h"
+#include "stores/s3/commit_attempt.h"
 #include "stores/s3/limits.h"
 
 namespace once::s3 {
@@ -27,7 +27,8 @@ std::string BucketStore::describe() const {
   return text.append(", one write a commit, as durable as S3");
 }
 
-// The offset is learnt anew with every answer, so it may jump back a little; time does not (H15).
+// Every answer corrects the offset, so it may jump back a little; now() must not
+// (docs/hazards.md#h15).
 Time BucketStore::now() {
   const Duration::rep current = (clock_.now() + bucket_->clock_offset()).time_since_epoch().count();
   Duration::rep last = last_now_;
@@ -57,11 +58,11 @@ Result<ListPage> BucketStore::do_list(const ListRequest& request) {
   return read_list({*bucket_, hints_, now(), until}, request, aws::Pauses(clock_, entropy_, until));
 }
 
-Lane& BucketStore::lane_of(const Key& key) {
+KeyLock& BucketStore::lock_of(const Key& key) {
   const std::size_t hash = std::hash<std::string>{}(key.partition.home) ^
                            std::hash<std::string>{}(key.partition.part) ^
                            std::hash<std::int64_t>{}(key.sort);
-  return lanes_[hash % kLanes];
+  return key_locks_[hash % kKeyLocks];
 }
 
 Result<CommitOutcome> BucketStore::do_commit(Transaction transaction) {
@@ -69,12 +70,12 @@ Result<CommitOutcome> BucketStore::do_commit(Transaction transaction) {
   if (kind != Write::Kind::add && kind != Write::Kind::raise) {
     return std::move(do_commit_each({&transaction, 1}).front());
   }
-  Lane& lane = lane_of(transaction[0].key);
-  if (!lane.enter(deadline())) {
+  KeyLock& key_lock = lock_of(transaction[0].key);
+  if (!key_lock.acquire(deadline())) {
     return failure(ErrorCode::unavailable, "s3: others of this process were at it");
   }
   auto answers = do_commit_each({&transaction, 1});
-  lane.leave();
+  key_lock.release();
   return std::move(answers.front());
 }
 
@@ -84,7 +85,7 @@ std::vector<Result<CommitOutcome>> BucketStore::do_commit_each(
   const aws::Route route{
       .begin =
           [this](Transaction writes) {
-            return std::make_unique<Flight>(*bucket_, hints_, entropy_, writes[0]);
+            return std::make_unique<CommitAttempt>(*bucket_, hints_, entropy_, writes[0]);
           },
       .send = [this](auto requests, auto end) { return bucket_->send(requests, end); },
       .now = [this] { return now(); }};

@@ -10,7 +10,7 @@
 #include "once/s3_store.h"
 #include "stores/s3/bucket.h"
 #include "stores/s3/hints.h"
-#include "stores/s3/lane.h"
+#include "stores/s3/key_lock.h"
 #include "stores/s3/reader.h"
 #include "stores/s3/sweeper.h"
 
@@ -37,10 +37,10 @@ class BucketStore : public S3Store {
       std::span<const Transaction> transactions) override;
 
  private:
-  static constexpr std::size_t kLanes = 64;
+  static constexpr std::size_t kKeyLocks = 64;
 
   aws::Deadline deadline() const { return std::chrono::steady_clock::now() + patience_; }
-  Lane& lane_of(const Key& key);
+  KeyLock& lock_of(const Key& key);
 
   const std::unique_ptr<Bucket> bucket_;
   const Duration patience_;
@@ -50,7 +50,7 @@ class BucketStore : public S3Store {
   Sweeper sweeper_;
   // Adds and raises of this process to one key go one after the other: S3 has none, so they would
   // only refuse each other.
-  std::array<Lane, kLanes> lanes_;
+  std::array<KeyLock, kKeyLocks> key_locks_;
   std::atomic<Duration::rep> last_now_ = 0;
 };
 

@@ -27,8 +27,8 @@ class S3Sweep : public S3Fixture {
       const std::string etag(header_in(request.head, "If-Match"));
       if (request.method != "DELETE" || etag.empty()) return Pass{};
       if (before_delete_) std::exchange(before_delete_, nullptr)();
-      const aws::Response standing = s3_request(*client_, {.method = "HEAD", .path = request.path});
-      if (aws::header_of(standing.headers, "ETag") == "\"" + etag + "\"") return Pass{};
+      const aws::Response current = s3_request(*client_, {.method = "HEAD", .path = request.path});
+      if (aws::header_of(current.headers, "ETag") == "\"" + etag + "\"") return Pass{};
       return s3_refused("412 Precondition Failed", "PreconditionFailed");
     });
     reopen(relay_->url());

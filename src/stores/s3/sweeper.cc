@@ -14,7 +14,7 @@ namespace {
 
 constexpr Duration kBetweenWalks = std::chrono::hours(24);
 
-// By nobody's clock alive, and of no use to whoever may still be looking for what became of it.
+// Expired by every clock, and too old for anyone to still resolve it.
 bool is_over(const Object& object, Time now) {
   if (!object.tombstone) return later(object.item.expiry, kClockError) <= now;
   const Time erased(Duration(std::get<std::int64_t>(object.item.value)));
@@ -23,42 +23,42 @@ bool is_over(const Object& object, Time now) {
 
 }  // namespace
 
-Result<Swept> Sweeper::sweep(const Reading& reading, std::size_t limit, aws::Pauses pauses) {
+Result<Swept> Sweeper::sweep(const ReadContext& context, std::size_t limit, aws::Pauses pauses) {
   const Lock lock(mutex_);
   Swept swept;
-  const Result<bool> may = may_sweep(reading);
+  const Result<bool> may = may_sweep(context);
   if (!may) return std::unexpected(may.error());
   swept.finished = !*may;
   if (swept.finished) return swept;
   const bool hashed = cursor_.starts_with(kHashedTree);
   const Result<NamePage> page =
-      list_names(reading.bucket, hashed ? kHashedTree : kPlainTree, cursor_,
-                 std::clamp<std::size_t>(limit, 1, kNamesPerList), reading.deadline);
+      list_names(context.bucket, hashed ? kHashedTree : kPlainTree, cursor_,
+                 std::clamp<std::size_t>(limit, 1, kNamesPerList), context.deadline);
   if (!page) return std::unexpected(page.error());
   std::vector<std::string> names;
   for (const Listed& listed : page->names) names.push_back(listed.name);
-  const Result<std::vector<Found>> found = read_objects(reading, names, pauses);
+  const Result<std::vector<Found>> found = read_objects(context, names, pauses);
   if (!found) return std::unexpected(found.error());
   std::vector<aws::Request> removals;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Found& one = (*found)[i];
-    if (!one.object || !is_over(*one.object, reading.now)) continue;
-    removals.push_back(reading.bucket.remove(names[i], {Condition::Kind::match, one.etag}));
+    if (!one.object || !is_over(*one.object, context.now)) continue;
+    removals.push_back(context.bucket.remove(names[i], {Condition::Kind::match, one.etag}));
   }
-  for (const Result<aws::Response>& response : reading.bucket.send(removals, reading.deadline)) {
+  for (const Result<aws::Response>& response : context.bucket.send(removals, context.deadline)) {
     if (read_written(response).kind == Written::Kind::done) ++swept.removed;
   }
   swept.examined = names.size();
-  move_on(names.empty() ? "" : names.back(), page->more, reading.now);
+  move_on(names.empty() ? "" : names.back(), page->more, context.now);
   swept.finished = cursor_.empty();
   return swept;
 }
 
-Result<bool> Sweeper::may_sweep(const Reading& reading) {
-  if (cursor_.empty() && reading.now < next_walk_) return false;
+Result<bool> Sweeper::may_sweep(const ReadContext& context) {
+  if (cursor_.empty() && context.now < next_walk_) return false;
   if (!safe_) {
     const Result<bool> safe =
-        keeps_to_conditions_on_delete(reading.bucket, entropy_, reading.deadline);
+        keeps_to_conditions_on_delete(context.bucket, entropy_, context.deadline);
     if (!safe) return safe;
     safe_ = *safe;
   }

@@ -1,4 +1,4 @@
-// Removes what has expired and what was erased, where that is safe (H25).
+// Removes what has expired and what was erased, where that is safe (docs/hazards.md#h25).
 //
 // A walk costs a GET for each object, since what expires is inside it; so one is begun at most once
 // a day. Each object is removed only if it is still the one that was read.
@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "kernel/mutex.h"
+#include "base/mutex.h"
 #include "once/entropy.h"
 #include "stores/s3/reader.h"
 
@@ -18,10 +18,10 @@ class Sweeper {
  public:
   explicit Sweeper(Entropy& entropy) : entropy_(entropy) {}
 
-  Result<Swept> sweep(const Reading& reading, std::size_t limit, aws::Pauses pauses);
+  Result<Swept> sweep(const ReadContext& context, std::size_t limit, aws::Pauses pauses);
 
  private:
-  Result<bool> may_sweep(const Reading& reading) ONCE_REQUIRES(mutex_);
+  Result<bool> may_sweep(const ReadContext& context) ONCE_REQUIRES(mutex_);
   void move_on(const std::string& last, bool more, Time now) ONCE_REQUIRES(mutex_);
 
   Entropy& entropy_;

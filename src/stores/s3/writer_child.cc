@@ -1,7 +1,7 @@
 // One of many writers of a document on S3, each a process of its own: adds its entry when its input
 // ends, and exits with 0 if that succeeded, with 3 if it gave up.
 //   writer_child ours STORE-ADDRESS-PARTS ENTRY
-//   writer_child theirs ... : document 3's own way, on the object itself
+//   writer_child theirs ... : as in docs/recipes.md#3-etag-documents, on the object itself
 // The parts are ENDPOINT BUCKET PREFIX.
 #include <chrono>
 #include <iostream>
@@ -11,6 +11,7 @@
 #include "aws/client.h"
 #include "aws/credential_chain.h"
 #include "once/documents.h"
+#include "once/local.h"
 #include "once/s3_store.h"
 
 namespace {
@@ -20,10 +21,10 @@ using namespace once;
 constexpr int kGaveUp = 3;
 
 bool add_ours(Store& store, const std::string& entry) {
-  Documents documents(store);
+  LocalDocuments documents(store);
   const auto modify =
-      [&](const std::optional<documents::Content>& standing) -> Result<documents::Modified> {
-    return documents::Content{(standing ? standing->bytes : "") + entry};
+      [&](const std::optional<documents::Content>& current) -> Result<documents::Modified> {
+    return documents::Content{(current ? current->bytes : "") + entry};
   };
   const auto outcome = documents.update("archive", {modify, {entry}, entry});
   if (!outcome) std::cerr << outcome.error().message << "\n";

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "once/work.h"
-#include "work/door/guardian.h"
+#include "process/guardian.h"
 
 namespace once::work {
 
@@ -17,6 +17,6 @@ inline constexpr std::size_t kMaxEffectsText = 1U << 20;
 // (TERM, ten seconds, KILL) when the lease is lost. Exit code 0 completes; any other is a failure,
 // whose reason has the last line that it wrote to standard error. `guardian` must outlive the
 // handler; each of its calls waits on its own thread.
-Handler command_handler(std::vector<std::string> words, const Guardian& guardian);
+Handler command_handler(std::vector<std::string> words, const process::Guardian& guardian);
 
 }  // namespace once::work

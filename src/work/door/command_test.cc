@@ -28,9 +28,9 @@ class CommandHandler : public ::testing::Test {
     return ran ? "none" : ran.error().message;
   }
 
-  void SetUp() override { ::signal(SIGPIPE, SIG_IGN); }  // As who serves does.
+  void SetUp() override { ::signal(SIGPIPE, SIG_IGN); }  // As `once work` does.
 
-  const Guardian guardian_ = Guardian::start().value();
+  const process::Guardian guardian_ = process::Guardian::start().value();
   std::stop_source stop_;
   testing::TempDir dir_;
 };

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/digest.h"
-#include "api/effects_text.h"
-#include "api/event_routes.h"
+#include "base/digest.h"
 #include "client/http_client.h"
+#include "events/routes.h"
+#include "wire/effects.h"
 #include "work/door/command.h"
 
 namespace once::work {
@@ -22,7 +22,7 @@ api::Request request_of(const std::string& target, const Task& task) {
     if (!value.empty() && printable(value)) request.headers.add(std::move(name), value);
   };
   add("Content-Type", task.message.content_type);
-  add("Idempotency-Key", api::digest_of(task.attempt.key()));
+  add("Idempotency-Key", sha256_hex(task.attempt.key()));
   add("Once-Fence", std::to_string(task.attempt.fence()));
   add("Once-Attempt", std::to_string(task.attempt.number()));
   add("Once-Message-Id", task.message.id);
@@ -38,7 +38,7 @@ Result<Effects> effects_in(const api::Response& answer) {
     return failure(ErrorCode::unavailable, "the handler answered " + std::to_string(answer.status));
   }
   if (api::media_type(answer.headers) != kEffectsType) return Effects();
-  Result<Effects> effects = api::effects_of(answer.body);
+  Result<Effects> effects = api::decode_effects(answer.body);
   if (effects) return effects;
   return failure(ErrorCode::invalid, "its effects are none: " + effects.error().message);
 }
@@ -46,7 +46,7 @@ Result<Effects> effects_in(const api::Response& answer) {
 }  // namespace
 
 Result<Handler> http_handler(const std::string& url, Duration timeout) {
-  const std::optional<api::ForwardUrl> parsed = api::parse_forward(url);
+  const std::optional<events::ForwardUrl> parsed = events::parse_forward(url);
   if (!parsed)
     return failure(ErrorCode::invalid, "a handler's URL is http://host:port/path, or https://");
   return [to = *parsed, timeout](Task& task) -> Result<Effects> {

@@ -55,7 +55,7 @@ class Signals {
   std::thread thread_;
 };
 
-Result<Handler> handler_of(const ServeOptions& options, const Guardian& guardian) {
+Result<Handler> handler_of(const ServeOptions& options, const process::Guardian& guardian) {
   if (!options.http.empty()) return http_handler(options.http, options.http_timeout);
   return command_handler(options.command, guardian);
 }
@@ -89,7 +89,7 @@ void warn_of_replays(server::Journal& journal, Queue& queue, Duration ttl) {
 Result<void> serve(const ServeOptions& options,
                    const std::function<void(const std::string&)>& ready) {
   const sigset_t signals = server::hold_signals();
-  const Result<Guardian> guardian = Guardian::start();
+  const Result<process::Guardian> guardian = process::Guardian::start();
   if (!guardian) return std::unexpected(guardian.error());
   Result<Handler> handler = handler_of(options, *guardian);
   if (!handler) return std::unexpected(std::move(handler.error()));

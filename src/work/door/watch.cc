@@ -15,7 +15,7 @@ constexpr const char* kClearLine = "\r\x1b[K";
 bool on_terminal() { return ::isatty(STDERR_FILENO) == 1; }
 
 Level level_of(const DeliveryReport& report) {
-  if (report.cause == "stopping") return Level::info;  // Somebody asked for it.
+  if (report.cause == "stopping") return Level::info;  // The operator asked for it.
   switch (report.what) {
     case Delivered::handled:
     case Delivered::duplicate:

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "drivers/periodic.h"
+#include "base/periodic.h"
 #include "metrics/registry.h"
 #include "once/work.h"
 #include "server/journal.h"

@@ -1,0 +1,350 @@
+#include "directory/directory.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <utility>
+
+#include "base/backoff.h"
+#include "base/deadline.h"
+#include "base/mutex.h"
+#include "local/local.h"
+#include "remote/remote.h"
+
+namespace once::directory {
+namespace {
+
+// Between two looks at a claim that another holds.
+constexpr PauseBounds kPauses{
+    .shortest = Duration(25), .first = Duration(50), .longest = Duration(1'000)};
+
+// Finds who answers a call. Calls of several threads at a time share the store.
+class Switch {
+ public:
+  Switch(DirectoryOptions options, Clock& clock, Entropy& entropy)
+      : options_(std::move(options)), clock_(clock), entropy_(entropy) {}
+
+  // Makes one call of a primitive: `make` is given the backend to call and the time it has left. A
+  // server that went away before it was asked has done nothing, so the next owner is asked instead.
+  template <class Make>
+  std::invoke_result_t<const Make&, Backend&, Duration> call(Duration within, const Make& make) {
+    const Deadline deadline(clock_, within);
+    for (;;) {
+      const Result<Use> use = begin(deadline);
+      if (!use) return std::unexpected(use.error());
+      auto answer = make(use->backend(), deadline.left());
+      const bool refused = !answer && answer.error().code == ErrorCode::unavailable;
+      if (!refused || deadline.over() || !use->is_gone()) return answer;
+    }
+  }
+
+  Clock& clock() { return clock_; }
+  Entropy& entropy() { return entropy_; }
+
+ private:
+  // The owner, for one call.
+  class Use {
+   public:
+    Use(Switch& by, std::shared_ptr<Backend> server, std::string url)
+        : by_(&by), server_(std::move(server)), url_(std::move(url)) {}
+    Use(Switch& by, Backend& local) : by_(&by), local_(&local) {}
+    Use(Use&& other) noexcept
+        : by_(other.by_),
+          server_(std::move(other.server_)),
+          url_(std::move(other.url_)),
+          local_(std::exchange(other.local_, nullptr)) {}
+    Use& operator=(Use&&) = delete;
+    ~Use() {
+      if (local_ != nullptr) by_->end_local_call();
+    }
+
+    Backend& backend() const { return local_ != nullptr ? *local_ : *server_; }
+    bool is_gone() const { return local_ == nullptr && !by_->is_owner(url_); }
+
+   private:
+    Switch* by_;
+    std::shared_ptr<Backend> server_;
+    std::string url_;
+    Backend* local_ = nullptr;
+  };
+
+  bool is_owner(const std::string& url) const { return running_server(options_.directory) == url; }
+
+  // Waits until no other thread opens or closes the store; false if that takes too long.
+  bool wait_until_settled(Lock& lock, const Deadline& deadline) ONCE_REQUIRES(mutex_) {
+    while (changing_ && !deadline.over()) clock_.wait(settled_, lock.native(), deadline.until());
+    return !changing_;
+  }
+
+  Result<Use> begin(const Deadline& deadline) {
+    {
+      Lock lock(mutex_);
+      if (!wait_until_settled(lock, deadline)) {
+        return failure(ErrorCode::unavailable, "the directory's store is being opened or closed");
+      }
+      if (local_ != nullptr) {
+        ++local_calls_;
+        return Use(*this, *local_);
+      }
+      changing_ = true;
+    }
+    Result<Owner> owner = find_owner(options_.directory, options_.open,
+                                     std::min(deadline.left(), options_.wait_for_turn), clock_);
+    const Lock lock(mutex_);
+    changing_ = false;
+    settled_.notify_all();
+    if (!owner) return std::unexpected(std::move(owner.error()));
+    if (auto* url = std::get_if<std::string>(&*owner)) return use_server(std::move(*url));
+    auto& store = std::get<std::unique_ptr<Store>>(*owner);
+    local_ = std::make_unique<Local>(std::move(store), options_.name_space, clock_, entropy_);
+    local_calls_ = 1;
+    return Use(*this, *local_);
+  }
+
+  // The connection of the last call is used again if it was to the same server.
+  Result<Use> use_server(std::string url) ONCE_REQUIRES(mutex_) {
+    if (server_ == nullptr || url != server_url_) {
+      Result<std::unique_ptr<Backend>> connected =
+          remote::connect(url, options_.token, options_.name_space, clock_, entropy_,
+                          [this, url] { return is_owner(url); });
+      if (!connected) return std::unexpected(std::move(connected.error()));
+      server_ = std::move(*connected);
+      server_url_ = url;
+    }
+    return Use(*this, server_, std::move(url));
+  }
+
+  void end_local_call() {
+    std::unique_ptr<Local> last;
+    {
+      const Lock lock(mutex_);
+      if (--local_calls_ > 0) return;
+      last = std::move(local_);
+      changing_ = true;
+    }
+    last.reset();
+    const Lock lock(mutex_);
+    changing_ = false;
+    settled_.notify_all();
+  }
+
+  const DirectoryOptions options_;
+  Clock& clock_;
+  Entropy& entropy_;
+
+  Mutex mutex_;
+  std::condition_variable settled_;
+  bool changing_ ONCE_GUARDED_BY(mutex_) = false;  // A thread looks for the owner, or closes.
+  std::unique_ptr<Local> local_ ONCE_GUARDED_BY(mutex_);
+  int local_calls_ ONCE_GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<Backend> server_ ONCE_GUARDED_BY(mutex_);
+  std::string server_url_ ONCE_GUARDED_BY(mutex_);
+};
+
+class DirectoryClaims final : public Claims {
+ public:
+  explicit DirectoryClaims(Switch& to) : to_(to) {}
+
+  void set_if_store_down(IfStoreDown policy) override { if_store_down_ = policy; }
+
+  // Comes back until `wait` is over, with the store closed in between.
+  Result<ClaimOutcome> take(std::string_view name, const ClaimRequest& request, Duration wait,
+                            Duration within) override {
+    const Deadline waited(to_.clock(), wait);
+    Backoff backoff(kPauses, to_.clock(), to_.entropy());
+    for (;;) {
+      Result<ClaimOutcome> outcome = to_.call(within, [&](Backend& owner, Duration left) {
+        return owner.claims().take(name, request, Duration::zero(), left);
+      });
+      const bool busy = outcome && std::holds_alternative<Busy>(*outcome);
+      if (!busy || waited.over()) return claims::or_proceed(std::move(outcome), if_store_down_);
+      to_.clock().sleep(std::min(backoff.next(), waited.left()));
+    }
+  }
+  Result<RenewOutcome> renew(std::string_view name, const Ticket& ticket, Duration lease,
+                             Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.claims().renew(name, ticket, lease, left);
+    });
+  }
+  Result<SettleOutcome> complete(std::string_view name, const Ticket& ticket, Bytes result,
+                                 Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.claims().complete(name, ticket, result, left);
+    });
+  }
+  Result<SettleOutcome> release(std::string_view name, const Ticket& ticket, Bytes failure,
+                                Release how, Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.claims().release(name, ticket, failure, how, left);
+    });
+  }
+  Result<bool> forget(std::string_view name, Duration within) override {
+    return to_.call(
+        within, [&](Backend& owner, Duration left) { return owner.claims().forget(name, left); });
+  }
+  Result<std::optional<ClaimState>> show(std::string_view name, Duration within) override {
+    return to_.call(within,
+                    [&](Backend& owner, Duration left) { return owner.claims().show(name, left); });
+  }
+  Result<claims::ClaimPage> list(std::optional<ClaimState::Kind> kind, std::string cursor,
+                                 std::size_t limit, Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.claims().list(kind, cursor, limit, left);
+    });
+  }
+  Result<std::vector<bool>> seen(std::span<const std::string> ids, Duration ttl,
+                                 std::string request, Duration within) override {
+    Result<std::vector<bool>> first = to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.claims().seen(ids, ttl, request, left);
+    });
+    Result<claims::Seen> seen =
+        first ? Result<claims::Seen>(claims::Seen{std::move(*first), false})
+              : Result<claims::Seen>(std::unexpected(std::move(first.error())));
+    seen = claims::or_proceed(std::move(seen), ids.size(), if_store_down_);
+    if (!seen) return std::unexpected(std::move(seen.error()));
+    return std::move(seen->first);
+  }
+
+ private:
+  Switch& to_;
+  std::atomic<IfStoreDown> if_store_down_ = IfStoreDown::refuse;
+};
+
+class DirectoryLog final : public Log {
+ public:
+  explicit DirectoryLog(Switch& to) : to_(to) {}
+
+  Result<AppendOutcome> append(std::string_view stream, std::vector<LogEvent> events,
+                               const AppendRequest& request, Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.log().append(stream, events, request, left);
+    });
+  }
+  Result<LogPage> read(std::string_view stream, const LogRead& request, Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.log().read(stream, request, left);
+    });
+  }
+  Result<LogEnds> ends(std::string_view stream, Duration within) override {
+    return to_.call(within,
+                    [&](Backend& owner, Duration left) { return owner.log().ends(stream, left); });
+  }
+  Result<LogEnds> trim(std::string_view stream, std::int64_t before, Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.log().trim(stream, before, left);
+    });
+  }
+  Result<std::int64_t> heal(std::string_view stream, Duration grace, Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.log().heal(stream, grace, left);
+    });
+  }
+
+ private:
+  Switch& to_;
+};
+
+class DirectoryDocuments final : public Documents {
+ public:
+  explicit DirectoryDocuments(Switch& to) : to_(to) {}
+
+  Result<std::optional<documents::Document>> get(std::string_view name, Duration within) override {
+    return to_.call(
+        within, [&](Backend& owner, Duration left) { return owner.documents().get(name, left); });
+  }
+  Result<documents::WriteOutcome> put(std::string_view name, documents::Content content,
+                                      documents::Condition condition, documents::Identity identity,
+                                      Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.documents().put(name, content, condition, identity, left);
+    });
+  }
+  Result<documents::WriteOutcome> remove(std::string_view name, std::string etag,
+                                         documents::Identity identity, Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.documents().remove(name, etag, identity, left);
+    });
+  }
+  Result<documents::WriteOutcome> update_if(std::string_view name, std::string etag,
+                                            documents::UpdateRequest request,
+                                            Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.documents().update_if(name, etag, request, left);
+    });
+  }
+  Result<documents::UpdateOutcome> update(std::string_view name, documents::UpdateRequest request,
+                                          Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.documents().update(name, request, left);
+    });
+  }
+
+ private:
+  Switch& to_;
+};
+
+class DirectoryTallies final : public Tallies {
+ public:
+  explicit DirectoryTallies(Switch& to) : to_(to) {}
+
+  Result<TallyOutcome> merge(std::string_view name, const TallyRequest& request,
+                             Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.tallies().merge(name, request, left);
+    });
+  }
+  Result<std::optional<TallyReading>> read(std::string_view name, const TallyRange& range,
+                                           std::shared_ptr<const Monoid> own,
+                                           Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.tallies().read(name, range, own, left);
+    });
+  }
+  Result<std::vector<std::optional<TallyReading>>> read_all(std::span<const std::string> names,
+                                                            const TallyRange& range,
+                                                            std::shared_ptr<const Monoid> own,
+                                                            Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.tallies().read_all(names, range, own, left);
+    });
+  }
+
+ private:
+  Switch& to_;
+};
+
+class Directory final : public Backend {
+ public:
+  Directory(DirectoryOptions options, Clock& clock, Entropy& entropy)
+      : to_(std::move(options), clock, entropy) {}
+
+  Claims& claims() override { return claims_; }
+  Log& log() override { return log_; }
+  Documents& documents() override { return documents_; }
+  Tallies& tallies() override { return tallies_; }
+  Result<effects::Outcome> commit(std::string id, std::optional<effects::ClaimPart> claim,
+                                  Effects effects, Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.commit(id, claim, effects, left);
+    });
+  }
+  Store* store() override { return nullptr; }
+  Clock& clock() override { return to_.clock(); }
+  Time now() override { return to_.clock().now(); }
+
+ private:
+  Switch to_;
+  DirectoryClaims claims_{to_};
+  DirectoryLog log_{to_};
+  DirectoryDocuments documents_{to_};
+  DirectoryTallies tallies_{to_};
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> share_directory(DirectoryOptions options, Clock& clock, Entropy& entropy) {
+  return std::make_unique<Directory>(std::move(options), clock, entropy);
+}
+
+}  // namespace once::directory

@@ -1,0 +1,113 @@
+// A directory that servers and programs share, call by call.
+#include "directory/directory.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "directory/address_file.h"
+#include "once/local.h"
+#include "once/memory_store.h"
+#include "once/open.h"
+#include "testing/code_of.h"
+#include "testing/in_process_server.h"
+#include "testing/temp_dir.h"
+
+namespace once::directory {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::code_of;
+
+class SharedDirectory : public ::testing::Test {
+ protected:
+  Result<std::unique_ptr<Store>> open(Duration wait_for_turn = 0s) const {
+    return open_store(path_.string(), {.wait_for_turn = wait_for_turn});
+  }
+  std::unique_ptr<Backend> share() const {
+    return share_directory(
+        {.directory = path_, .open = [this](Duration wait) { return open(wait); }});
+  }
+
+  const testing::TempDir dir_;
+  const std::filesystem::path path_ = dir_.path() / "state";
+};
+
+// A server that has the directory, and says so there.
+class Owning {
+ public:
+  Owning(std::unique_ptr<Store> store, const std::filesystem::path& directory)
+      : store_(std::move(store)),
+        server_(*store_, {.instance = "i"}),
+        file_(AddressFile::write(directory, {server_.url(), "i"}).value()) {}
+
+ private:
+  const std::unique_ptr<Store> store_;
+  testing::InProcessServer server_;
+  AddressFile file_;
+};
+
+TEST_F(SharedDirectory, TheStoreIsOpenForTheLengthOfACallOnly) {
+  const auto shared = share();
+  EXPECT_TRUE(shared->log().append("s", {{"e"}}).has_value());
+  EXPECT_TRUE(open().has_value());
+  EXPECT_EQ(shared->log().ends("s").value().next, 2);
+  EXPECT_EQ(shared->store(), nullptr);
+}
+
+TEST_F(SharedDirectory, EachCallGoesToWhoHasTheDirectoryThen) {
+  const auto shared = share();
+  EXPECT_TRUE(shared->tallies().merge("t", {.input = 1}).has_value());
+  {
+    const Owning server(open().value(), path_);
+    EXPECT_TRUE(shared->tallies().merge("t", {.input = 10}).has_value());
+    EXPECT_EQ(code_of(open()), ErrorCode::unavailable);
+  }
+  EXPECT_TRUE(shared->tallies().merge("t", {.input = 100}).has_value());
+  EXPECT_EQ(std::get<std::int64_t>(shared->tallies().read("t").value()->value), 111);
+}
+
+TEST_F(SharedDirectory, AnAddressThatNobodyAnswersAtIsStale) {
+  EXPECT_TRUE(open().has_value());
+  const auto left = AddressFile::write(path_, {"http://127.0.0.1:1", "i"});
+  EXPECT_TRUE(share()->documents().put("d", {"x"}, documents::IfAbsent{}).has_value());
+}
+
+TEST_F(SharedDirectory, AnotherInstanceAtTheAddressIsNotAsked) {
+  EXPECT_TRUE(open().has_value());
+  const auto memory = open_memory();
+  const testing::InProcessServer stranger(*memory, {.instance = "another"});
+  const auto left = AddressFile::write(path_, {stranger.url(), "i"});
+  EXPECT_TRUE(share()->log().append("s", {{"e"}}).has_value());
+  EXPECT_EQ(LocalLog(*memory).ends("s").value().next, 1);
+}
+
+TEST_F(SharedDirectory, WhoWaitsForAClaimLetsItsHolderCompleteIt) {
+  const auto shared = share();
+  const auto mine = std::get<Claimed>(shared->claims().take("job", {}).value());
+  Result<ClaimOutcome> theirs = Mismatch{};
+  std::thread waiting([&] { theirs = shared->claims().take("job", {.owner = "b"}, 1min); });
+  EXPECT_TRUE(shared->claims().complete("job", mine.ticket, "r").has_value());
+  waiting.join();
+  EXPECT_EQ(std::get<Done>(theirs.value()).result, "r");
+}
+
+TEST_F(SharedDirectory, WorkIsRunOnceAndOthersGetAtTheStoreMeanwhile) {
+  Once once(share());
+  const auto ran = once.run("job", {}, [&](Attempt&) -> Result<Effects> {
+    EXPECT_TRUE(open().has_value());
+    return Effects().result("r").add("sum", 1);
+  });
+  ASSERT_TRUE(ran.has_value()) << ran.error().error.message;
+  const auto again = once.run("job", {}, [](Attempt&) -> Result<Effects> { return Effects(); });
+  EXPECT_TRUE(again.has_value() && again->replayed);
+}
+
+TEST_F(SharedDirectory, AStoreThatAnotherHasOpenIsUnavailableWithinTheCallsTime) {
+  const auto held = open();
+  ASSERT_TRUE(held.has_value());
+  EXPECT_EQ(code_of(share()->claims().take("job", {}, 0s, 50ms)), ErrorCode::unavailable);
+}
+
+}  // namespace
+}  // namespace once::directory

@@ -1,0 +1,51 @@
+#include <utility>
+
+#include "once/local.h"
+#include "primitives/keys.h"
+
+namespace once {
+
+LocalLog::LocalLog(Store& store, std::string name_space, LogStrategy strategy, Clock& clock,
+                   Entropy& entropy)
+    : name_space_(std::move(name_space)), strategy_(strategy), driver_(store, clock, entropy) {}
+
+Result<logs::Stream> LocalLog::stream_of(std::string_view name) const {
+  if (Result<void> ok = keys::check_namespace(name_space_); !ok) {
+    return std::unexpected(std::move(ok.error()));
+  }
+  if (Result<void> ok = keys::check_name(name); !ok) return std::unexpected(std::move(ok.error()));
+  return logs::stream(name_space_, name, strategy_);
+}
+
+Result<AppendOutcome> LocalLog::append(std::string_view stream, std::vector<LogEvent> events,
+                                       const AppendRequest& request, Duration within) {
+  Result<logs::Stream> place = stream_of(stream);
+  if (!place) return std::unexpected(std::move(place.error()));
+  return driver_.run(logs::append(std::move(*place), std::move(events), request, &known_), within);
+}
+
+Result<LogPage> LocalLog::read(std::string_view stream, const LogRead& request, Duration within) {
+  Result<logs::Stream> place = stream_of(stream);
+  if (!place) return std::unexpected(std::move(place.error()));
+  return driver_.run(logs::read(std::move(*place), request), within);
+}
+
+Result<LogEnds> LocalLog::ends(std::string_view stream, Duration within) {
+  Result<logs::Stream> place = stream_of(stream);
+  if (!place) return std::unexpected(std::move(place.error()));
+  return driver_.run(logs::ends(std::move(*place)), within);
+}
+
+Result<LogEnds> LocalLog::trim(std::string_view stream, std::int64_t before, Duration within) {
+  Result<logs::Stream> place = stream_of(stream);
+  if (!place) return std::unexpected(std::move(place.error()));
+  return driver_.run(logs::trim(std::move(*place), before), within);
+}
+
+Result<std::int64_t> LocalLog::heal(std::string_view stream, Duration grace, Duration within) {
+  Result<logs::Stream> place = stream_of(stream);
+  if (!place) return std::unexpected(std::move(place.error()));
+  return driver_.run(logs::heal(std::move(*place), grace), within + grace);
+}
+
+}  // namespace once

@@ -1,0 +1,48 @@
+#include <utility>
+
+#include "once/local.h"
+#include "primitives/keys.h"
+
+namespace once {
+
+LocalTallies::LocalTallies(Store& store, std::string name_space, Clock& clock, Entropy& entropy)
+    : name_space_(std::move(name_space)), driver_(store, clock, entropy) {}
+
+Result<Key> LocalTallies::key_of(std::string_view name) const {
+  if (Result<void> ok = keys::check_namespace(name_space_); !ok) {
+    return std::unexpected(std::move(ok.error()));
+  }
+  if (Result<void> ok = keys::check_name(name); !ok) return std::unexpected(std::move(ok.error()));
+  return keys::tally(name_space_, name);
+}
+
+Result<TallyOutcome> LocalTallies::merge(std::string_view name, const TallyRequest& request,
+                                         Duration within) {
+  Result<Key> key = key_of(name);
+  if (!key) return std::unexpected(std::move(key.error()));
+  return driver_.run(tallies::merge(std::move(*key), request, &known_), within);
+}
+
+Result<std::optional<TallyReading>> LocalTallies::read(std::string_view name,
+                                                       const TallyRange& range,
+                                                       std::shared_ptr<const Monoid> own,
+                                                       Duration within) {
+  Result<Key> key = key_of(name);
+  if (!key) return std::unexpected(std::move(key.error()));
+  return driver_.run(tallies::read(std::move(*key), range, std::move(own)), within);
+}
+
+Result<std::vector<std::optional<TallyReading>>> LocalTallies::read_all(
+    std::span<const std::string> names, const TallyRange& range, std::shared_ptr<const Monoid> own,
+    Duration within) {
+  std::vector<Key> keys;
+  keys.reserve(names.size());
+  for (const std::string& name : names) {
+    Result<Key> key = key_of(name);
+    if (!key) return std::unexpected(std::move(key.error()));
+    keys.push_back(std::move(*key));
+  }
+  return driver_.run(tallies::read_all(std::move(keys), range, std::move(own)), within);
+}
+
+}  // namespace once

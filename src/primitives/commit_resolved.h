@@ -1,0 +1,25 @@
+// Commits whose own success makes their guards fail: unchanged(), or absent() on a key that nobody
+// frees within kAttemptLife. Such a commit cannot take effect twice, so after a lost reply it is
+// looked for and sent again until its outcome is known.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "once/plan.h"
+
+namespace once {
+
+// Commits `write` and resolves an unknown outcome. Lost may then mean that ours was written and
+// replaced since: only the current value tells.
+Plan<CommitOutcome> commit_resolved(Write& write);
+
+// The same for a write that was sent before, with an unknown outcome.
+Plan<CommitOutcome> resolve_commit(Write& write);
+
+// The same for several writes. `proof` is the index of a put whose item stays as written for
+// kAttemptLife: it shows whether the commit happened. Nothing is sent after `until`: the answer is
+// then `unknown`, or `unavailable` if nothing was sent at all.
+Plan<CommitOutcome> commit_resolved(std::span<Write> writes, std::size_t proof, Time until);
+
+}  // namespace once

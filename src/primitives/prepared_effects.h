@@ -1,0 +1,59 @@
+// A request for effects, checked and grouped by the keys it will write: each key once, however many
+// parts use it (docs/hazards.md#h22).
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "once/effects.h"
+#include "primitives/claim_record.h"
+#include "primitives/log_append.h"
+#include "primitives/prepared_merge.h"
+
+namespace once::effects {
+
+// The events of one append, as a part of the batch of its stream.
+struct AppendPart {
+  std::size_t batch = 0;
+  std::int64_t offset = 0;
+  std::int64_t count = 0;
+};
+
+struct DocumentPart {
+  Key key;
+  documents::Content content;
+  std::optional<Version> match;  // Empty: no document may exist. Zero: matches nothing.
+};
+
+// The merges into one bucket.
+struct BucketPart {
+  Key key;
+  std::vector<std::size_t> merges;
+};
+
+struct PreparedEffects {
+  // Whether the commit cannot happen twice.
+  bool is_guarded() const { return id_key || ticket; }
+  bool only_completes() const { return appends.empty() && documents.empty() && merges.empty(); }
+
+  std::optional<Key> id_key;
+  Time id_expires;
+  Key claim_key;
+  std::optional<claims::OpenTicket> ticket;
+  bool fenced = false;  // The text given as the ticket is not one.
+  Bytes result;
+  std::vector<logs::PendingAppend> batches;  // One for each stream.
+  std::vector<AppendPart> appends;
+  std::vector<DocumentPart> documents;
+  std::vector<tallies::PreparedMerge> merges;
+  std::vector<BucketPart> buckets;
+  Bytes hash;              // Of the whole request.
+  std::uint64_t call = 0;  // Unique to this call.
+  Time until;              // Nothing is sent after that.
+  Duration clock_error{0};
+};
+
+// `invalid` and `unsupported` requests end here.
+Result<PreparedEffects> prepare(const Request& request, const Limits& limits, Time now);
+
+}  // namespace once::effects

@@ -1,0 +1,74 @@
+// One merge into a tally, checked and encoded.
+#pragma once
+
+#include "primitives/tally_record.h"
+
+namespace once::tallies {
+
+// The result of merging into a bucket.
+enum class MergeResult : std::uint8_t {
+  merged,
+  merged_earlier,  // By an earlier try of this call.
+  replayed,        // By an earlier call with this id.
+  mismatch,        // The id was used for another input.
+  full,            // The bucket can hold no more ids.
+};
+
+struct PreparedMerge final : Joinable {
+  TallyMeta meta() const { return {monoid->name(), request.shape.window}; }
+  TallyKind kind() const { return request.shape.kind; }
+  bool has_window() const { return request.shape.window != TallyWindow::none; }
+  bool has_id() const { return !request.id.empty(); }
+  Key bucket_key() const { return {key.partition, bucket}; }
+  Time bucket_expiry() const;
+
+  // Puts the id's marker where there is none.
+  Write marker() const;
+  bool same_input(const TallyMarker& marker) const { return marker.input_hash == input_hash; }
+
+  // The merge as one write. Native kinds only.
+  Write native_write() const;
+
+  // How the merge changes the bucket. Sets `result`.
+  Result<Edit> edit(const std::optional<Item>& current, MergeResult& result) const;
+
+  // The merge as a change of the bucket, which checks and records the id with `ids_in_bucket`. This
+  // object and `result` must outlive the change.
+  Change change(MergeResult& result);
+  Apply joined(std::span<Joinable* const> parts) override;
+
+  // The value of the bucket; empty if it does not parse.
+  std::optional<TallyValue> value_in(const std::optional<Item>& current) const;
+
+  Key key;
+  TallyRequest request;
+  MonoidPtr monoid;
+  Bytes input;  // As a state of the monoid.
+  Bytes input_hash;
+  std::int64_t bucket = 0;
+  Time now;
+  Time kept_until;  // When the id expires.
+  Duration clock_error{0};
+  bool ids_in_bucket = false;
+  std::uint64_t nonce = 0;  // Tells this call from others with the same id.
+
+ private:
+  // The value of the bucket at one version.
+  struct CachedValue {
+    Version version;
+    std::optional<TallyValue> value;
+  };
+
+  MergeResult add_id(std::vector<InnerId>& ids) const;
+  std::optional<TallyValue> decode_value(const std::optional<Item>& current) const;
+
+  std::shared_ptr<CachedValue> cached_;  // Shared by merges that were joined.
+};
+
+// `invalid` if the request is, or if the store could never hold the bucket or the id.
+Result<PreparedMerge> prepare_merge(Key key, TallyRequest request, Time now, const Limits& limits);
+
+// The length of a window; zero for none.
+Duration width_of(TallyWindow window);
+
+}  // namespace once::tallies

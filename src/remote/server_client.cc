@@ -1,0 +1,97 @@
+#include "remote/server_client.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/backoff.h"
+#include "primitives/keys.h"
+#include "wire/problem.h"
+#include "wire/text.h"
+
+namespace once::remote {
+namespace {
+
+constexpr Duration kOnTheWay = std::chrono::seconds(5);  // Beyond what the server may take.
+constexpr PauseBounds kPauses{
+    .shortest = Duration(25), .first = Duration(50), .longest = Duration(2'000)};
+constexpr std::size_t kMaxIdle = 16;  // Connections that are kept open.
+
+bool is_lost(const Error& error) { return error.code == ErrorCode::unknown; }
+
+}  // namespace
+
+ServerClient::ServerClient(std::string url, std::string token, std::string name_space, Clock& clock,
+                           Entropy& entropy, std::function<bool()> still_there)
+    : url_(std::move(url)),
+      token_(std::move(token)),
+      name_space_(std::move(name_space)),
+      clock_(clock),
+      entropy_(entropy),
+      still_there_(std::move(still_there)) {}
+
+// Each call has a connection of its own while it lasts.
+Result<wire::Response> ServerClient::send(const wire::Request& request, Duration timeout) {
+  std::unique_ptr<client::HttpClient> client;
+  {
+    const Lock lock(mutex_);
+    if (!idle_.empty()) {
+      client = std::move(idle_.back());
+      idle_.pop_back();
+    }
+  }
+  if (client == nullptr) client = std::make_unique<client::HttpClient>(url_, token_);
+  Result<wire::Response> answer = client->call(request, timeout);
+  const Lock lock(mutex_);
+  if (idle_.size() < kMaxIdle) idle_.push_back(std::move(client));
+  return answer;
+}
+
+Result<CallResult> ServerClient::call(const wire::Request& request, Repeat repeat,
+                                      Duration within) {
+  if (within <= Duration::zero()) {
+    return failure(ErrorCode::unavailable, "no time is left to ask the server");
+  }
+  const Deadline deadline(clock_, within);
+  // A server gives up by itself after kAttemptLife, and its answer then tells more than ours.
+  const Duration grace = within < kAttemptLife ? Duration::zero() : kOnTheWay;
+  std::optional<Error> lost;
+  Backoff backoff(kPauses, clock_, entropy_, deadline.until());
+  for (;;) {
+    Result<wire::Response> answer = send(request, deadline.left() + grace);
+    std::optional<Error> error;
+    if (answer) {
+      error = wire::error_of(request, *answer);
+    } else {
+      error = std::move(answer.error());
+    }
+    if (!error) return CallResult{std::move(*answer), lost.has_value()};
+    if (is_lost(*error)) lost = *error;
+    if (!lost) return std::unexpected(std::move(*error));
+    // Once an answer was lost, no error of a later try says what became of the request.
+    const bool gone = still_there_ && !still_there_();
+    if (repeat == Repeat::never || !is_transient(*error) || gone) return std::unexpected(*lost);
+    if (!backoff.pause()) return std::unexpected(*lost);
+  }
+}
+
+Result<wire::Request> ServerClient::request(std::string method, std::string target) const {
+  if (Result<void> ok = keys::check_namespace(name_space_); !ok) {
+    return std::unexpected(std::move(ok.error()));
+  }
+  wire::Request request{std::move(method), std::move(target), {}, ""};
+  request.headers.add("Once-Namespace", name_space_);
+  request.headers.add(std::string(wire::kDataHeader), std::string(wire::kExactData));
+  return request;
+}
+
+Result<wire::Request> ServerClient::request(std::string method, std::string_view noun,
+                                            std::string_view name, std::string_view action) const {
+  if (Result<void> ok = keys::check_name(name); !ok) return std::unexpected(std::move(ok.error()));
+  return request(std::move(method), wire::path_to(noun, name, action));
+}
+
+std::string ServerClient::new_id() {
+  return "lib-" + wire::hex_text(entropy_.random()) + wire::hex_text(entropy_.random());
+}
+
+}  // namespace once::remote

@@ -1,0 +1,95 @@
+#include <stdexcept>
+
+#include "once/dynamodb_store.h"
+#include "stores/dynamodb/store.h"
+#include "testing/manual_clock.h"
+#include "testing/servers/dynamodb_tables.h"
+#include "testing/stores/stores.h"
+
+namespace once::testing {
+namespace {
+
+// A table of its own for each case. Time is the suite's, and ahead of DynamoDB's: DynamoDB
+// removes what has expired by its own clock, which must be nothing.
+class DynamoDbSubject final : public Subject {
+ public:
+  DynamoDbSubject() { reopen(); }
+
+  Store& store() override { return *store_; }
+  // The server's clock is a little off the suite's, and now() is the server's.
+  void wait_until(Time time) override {
+    while (store().now() < time) clock_.advance(time - store().now());
+  }
+  void reopen() override {
+    store_.reset();
+    auto opened = open_dynamodb(table_.options(), clock_);
+    if (!opened) throw std::runtime_error(opened.error().message);
+    store_ = std::move(*opened);
+  }
+
+ private:
+  ManualClock clock_{system_clock().now() + std::chrono::days(365)};
+  DynamoDbTable table_;
+  std::unique_ptr<Store> store_;
+};
+
+// The test's clock is the server's, too.
+class NoClockOffset final : public dynamodb::Transport {
+ public:
+  explicit NoClockOffset(std::unique_ptr<dynamodb::Transport> wire) : wire_(std::move(wire)) {}
+
+  dynamodb::Responses send(std::span<const aws::Request> requests,
+                           aws::Deadline deadline) override {
+    return wire_->send(requests, deadline);
+  }
+  Duration clock_offset() const override { return {}; }
+  std::optional<Duration> clock_error() const override { return Duration{}; }
+  DynamoDbCounts counts() const override { return wire_->counts(); }
+
+ private:
+  const std::unique_ptr<dynamodb::Transport> wire_;
+};
+
+std::unique_ptr<Store> open_new_table(Clock& clock) {
+  constexpr Duration kPatience = std::chrono::seconds(10);
+  const DynamoDbTable table;
+  auto wire = std::make_unique<NoClockOffset>(dynamodb::connect(table.options()).value());
+  return retried_in_tests_time(std::make_unique<dynamodb::TableStore>(
+      table.options().table, std::move(wire), kPatience, clock, system_entropy()));
+}
+
+class MeasuredTable final : public MeasuredStore {
+ public:
+  Store& store() override { return *store_; }
+  double requests() override { return static_cast<double>(store_->counts().requests); }
+  double units() override { return store_->counts().capacity_units; }
+
+ private:
+  static DynamoDbOptions measured(DynamoDbOptions options) {
+    options.measure_capacity = true;
+    return options;
+  }
+
+  const DynamoDbTable table_;
+  const std::unique_ptr<DynamoDbStore> store_ = open_dynamodb(measured(table_.options())).value();
+};
+
+}  // namespace
+
+std::vector<StoreHarness> dynamodb_harnesses() {
+  return {{.name = "dynamodb",
+           .variants = {{.name = "dynamodb_local",
+                         .open = [] { return std::make_unique<DynamoDbSubject>(); },
+                         .durable = true,
+                         .tells_numbers = false,
+                         .sweeps = false}},
+           .is_slow = true,
+           .missing = DynamoDbLocal::missing,
+           .open = open_new_table,
+           .serve = [] { return StoreAtAddress{DynamoDbTable().address(), nullptr}; },
+           .measure = []() -> std::unique_ptr<MeasuredStore> {
+             return std::make_unique<MeasuredTable>();
+           }}};
+}
+
+}  // namespace once::testing

@@ -1,0 +1,143 @@
+#include "work/delivery_handler.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace once::work {
+namespace {
+
+using Why = NotRun::Why;
+
+constexpr Duration kLeastBack = std::chrono::milliseconds(100);
+constexpr Duration kMostBack = std::chrono::hours(12);  // SQS hides no message for longer.
+
+}  // namespace
+
+Duration DeliveryHandler::delay_after(std::int64_t failures) const {
+  Duration delay = options_.first_delay;
+  for (std::int64_t i = 1; i < failures && delay < options_.longest_delay; ++i) delay *= 2;
+  return std::min(delay, options_.longest_delay);
+}
+
+DeliveryResult DeliveryHandler::handle(const Message& message) const {
+  const Result<std::string> key = claim_of(queue_.name(), message, options_.key);
+  DeliveryResult ended =
+      key ? run(message, *key) : bury(message, "no_key", key.error().message, message.deliveries);
+  if (key) ended.key = *key;
+  settle(message, ended);
+  return ended;
+}
+
+DeliveryResult DeliveryHandler::run(const Message& message, const std::string& key) const {
+  std::stop_source lost;
+  AttemptState state;
+  const RunOptions options{
+      .lease = options_.lease,
+      .ttl = options_.ttl,
+      .owner = options_.owner,
+      .on_renewal = [&](const Attempt& attempt) {
+        if (attempt.lost()) {
+          lost.request_stop();
+        } else if (const auto extended = queue_.extend(message, options_.lease); !extended) {
+          trouble_(extended.error());  // At worst it comes again, and meets a busy claim.
+        }
+      }};
+  const RunResult ran = once_.run(key, options, [&](Attempt& attempt) {
+    return attempt_at(message, attempt, lost.get_token(), state);
+  });
+  if (!ran) return ended(message, ran.error(), state);
+  if (ran->replayed) return {.what = Delivered::duplicate, .cause = "already_done"};
+  return {.what = Delivered::handled, .cause = "handled"};
+}
+
+// A message that kills its workers has no attempt that fails, only some that never finish. One that
+// was put back from the dead letters is new to the broker, and has another chance.
+Result<Effects> DeliveryHandler::attempt_at(const Message& message, Attempt& attempt,
+                                            std::stop_token stopped, AttemptState& state) const {
+  state.number = attempt.number();
+  if (attempt.number() > options_.max_attempts && message.deliveries > 1) {
+    state.unfinished = true;
+    Error error{ErrorCode::invalid, "no attempt at it came to an end"};
+    return failed(message, attempt, std::move(error), state);
+  }
+  Task task{message, attempt, std::move(stopped)};
+  Result<Effects> effects = call_handler(task);
+  state.lost = attempt.lost();
+  if (effects || state.lost) return effects;
+  return failed(message, attempt, std::move(effects.error()), state);
+}
+
+Result<Effects> DeliveryHandler::call_handler(Task& task) const {
+  try {
+    return handler_(task);
+  } catch (const std::exception& thrown) {
+    return failure(ErrorCode::invalid, std::string("the handler threw: ") + thrown.what());
+  } catch (...) {
+    return failure(ErrorCode::invalid, "the handler threw something");
+  }
+}
+
+// The dead letter is written before the key is freed. The key is freed, not failed for good, so
+// that a message that is put back into the queue is handled (docs/hazards.md#h31).
+std::unexpected<Error> DeliveryHandler::failed(const Message& message, const Attempt& attempt,
+                                               Error error, AttemptState& state) const {
+  if (attempt.number() < options_.max_attempts) return std::unexpected(std::move(error));
+  const Result<void> dead = queue_.dead_letter(message, error.message);
+  state.dead = dead.has_value();
+  if (!dead) trouble_(dead.error());
+  return std::unexpected(std::move(error));
+}
+
+DeliveryResult DeliveryHandler::ended(const Message& message, const NotRun& not_run,
+                                      const AttemptState& state) const {
+  DeliveryResult back{.reason = not_run.error.message, .back = delay_after(state.number)};
+  const auto comes_back = [&](Delivered what, std::string_view cause) {
+    back.what = what;
+    back.cause = cause;
+    return back;
+  };
+  switch (not_run.why) {
+    case Why::busy:
+      back.back = std::clamp(not_run.until - once_.now(), kLeastBack, kMostBack);
+      return comes_back(Delivered::busy, "already_processing");
+    case Why::retry:
+      if (state.dead)
+        return comes_back(Delivered::dead, state.unfinished ? "unfinished" : "attempts_used_up");
+      if (!state.lost) return comes_back(Delivered::failed, "handler_failed");
+      [[fallthrough]];
+    case Why::fenced: back.back = options_.lease; return comes_back(Delivered::lost, "lease_lost");
+    case Why::refused:
+      if (state.number >= options_.max_attempts) {
+        return bury(message, "attempts_used_up", not_run.error.message, state.number);
+      }
+      return comes_back(Delivered::failed, "effects_refused");
+    case Why::store_error:
+      back.back = delay_after(message.deliveries);
+      back.store_down = true;
+      return comes_back(Delivered::returned, "store_down");
+    case Why::failed:
+    case Why::mismatch: break;
+  }
+  return bury(message, "failed_for_good", not_run.error.message, state.number);
+}
+
+DeliveryResult DeliveryHandler::bury(const Message& message, std::string_view cause,
+                                     std::string reason, std::int64_t failures) const {
+  const Result<void> dead = queue_.dead_letter(message, reason);
+  if (dead) return {.what = Delivered::dead, .cause = cause, .reason = std::move(reason)};
+  trouble_(dead.error());
+  return {.what = Delivered::failed,
+          .cause = "no_dead_letter",
+          .reason = std::move(reason),
+          .back = delay_after(failures)};
+}
+
+// If the broker is not reached, the message is delivered once more.
+void DeliveryHandler::settle(const Message& message, const DeliveryResult& ended) const {
+  const Result<void> settled =
+      ended.comes_back() ? queue_.give_back(message, ended.back) : queue_.ack(message);
+  if (!settled) trouble_(settled.error());
+}
+
+}  // namespace once::work

@@ -1,0 +1,67 @@
+// One delivery, from its claim to its acknowledgement. Safe to share between threads.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "once/work.h"
+
+namespace once::work {
+
+// What became of a delivery.
+struct DeliveryResult {
+  Delivered what = Delivered::handled;
+  std::string_view cause;
+  std::string key;
+  std::string reason;
+  bool store_down = false;
+  Duration back{};  // After how long it comes back, if it does.
+
+  bool comes_back() const {
+    return what != Delivered::handled && what != Delivered::duplicate && what != Delivered::dead;
+  }
+};
+
+class DeliveryHandler {
+ public:
+  using Trouble = std::function<void(const Error&)>;
+
+  // All must outlive it.
+  DeliveryHandler(Once& once, Queue& queue, const WorkerOptions& options, const Handler& handler,
+                  const Trouble& trouble)
+      : once_(once), queue_(queue), options_(options), handler_(handler), trouble_(trouble) {}
+
+  DeliveryResult handle(const Message& message) const;
+
+  // How long a message stays in the queue after so many failures.
+  Duration delay_after(std::int64_t failures) const;
+
+ private:
+  // What is known of the attempt when its run is over.
+  struct AttemptState {
+    std::int64_t number = 0;
+    bool lost = false;
+    bool dead = false;        // Its dead letter is written.
+    bool unfinished = false;  // Because earlier attempts did not end.
+  };
+
+  DeliveryResult run(const Message& message, const std::string& key) const;
+  Result<Effects> attempt_at(const Message& message, Attempt& attempt, std::stop_token stopped,
+                             AttemptState& state) const;
+  Result<Effects> call_handler(Task& task) const;
+  std::unexpected<Error> failed(const Message& message, const Attempt& attempt, Error error,
+                                AttemptState& state) const;
+  DeliveryResult ended(const Message& message, const NotRun& not_run,
+                       const AttemptState& state) const;
+  DeliveryResult bury(const Message& message, std::string_view cause, std::string reason,
+                      std::int64_t failures) const;
+  void settle(const Message& message, const DeliveryResult& ended) const;
+
+  Once& once_;
+  Queue& queue_;
+  const WorkerOptions& options_;
+  const Handler& handler_;
+  const Trouble& trouble_;
+};
+
+}  // namespace once::work
