@@ -125,9 +125,9 @@ TEST(JsonPatch, NothingMovesIntoItselfAndNoDocumentIsRemoved) {
 }
 
 TEST(JsonPatch, AMoveToTheSamePlaceChangesNothing) {
-  for (const char* operation : {R"({"op":"move","from":"","path":""})",
-                                R"({"op":"move","from":"/a","path":"/a"})",
-                                R"({"op":"move","from":"/a/1","path":"/a/1"})"}) {
+  for (const char* operation :
+       {R"({"op":"move","from":"","path":""})", R"({"op":"move","from":"/a","path":"/a"})",
+        R"({"op":"move","from":"/a/1","path":"/a/1"})"}) {
     EXPECT_EQ(patched(R"({"a":[1,2]})", operation), R"({"a":[1,2]})") << operation;
   }
 }
