@@ -34,6 +34,11 @@ constexpr std::array kNotNow = {"ProvisionedThroughputExceeded"sv,
                                 "ConcurrentModification"sv,
                                 "RequestTimeout"sv};
 
+// The same of the service that has the key of encrypted data, without "KMS": SQS, S3 and DynamoDB
+// pass its refusals on in several spellings (docs/hazards.md#h39).
+constexpr std::array kKeyServiceNotNow = {"Throttling"sv,        "Throttled"sv, "LimitExceeded"sv,
+                                          "DependencyTimeout"sv, "Internal"sv,  "KeyUnavailable"sv};
+
 constexpr std::array kDenied = {"AccessDenied"sv,          "UnrecognizedClient"sv,
                                 "InvalidSignature"sv,      "SignatureDoesNotMatch"sv,
                                 "InvalidAccessKeyId"sv,    "InvalidClientTokenId"sv,
@@ -56,6 +61,20 @@ constexpr std::array kUnknown = {"TransactionInProgress"sv, "InternalServerError
 
 bool in(std::span<const std::string_view> codes, std::string_view code) {
   return std::ranges::find(codes, code) != codes.end();
+}
+
+bool remove_prefix(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+// The code of the key service: "Throttling" of "KMS.ThrottlingException", "KMSThrottling" or
+// "KMS.KMSThrottling". Empty if it is another's.
+std::string_view key_service_code(std::string_view code) {
+  bool is_key_service = remove_prefix(code, "KMS.");
+  is_key_service |= remove_prefix(code, "KMS") || remove_prefix(code, "Kms");
+  return is_key_service ? code : std::string_view();
 }
 
 // JSON protocols end a code with "Exception", XML ones do not.
@@ -98,6 +117,11 @@ ErrorCode by_status(int status) {
 
 ErrorCode code_of(int status, const ServiceError& error) {
   const std::string_view code = stem(error.code);
+  // It was asked before anything was done. What it refuses for longer is an operator's matter, and
+  // not the request's.
+  if (const std::string_view of_key = key_service_code(code); !of_key.empty()) {
+    return in(kKeyServiceNotNow, of_key) ? ErrorCode::unavailable : ErrorCode::denied;
+  }
   if (in(kNotNow, code)) return ErrorCode::unavailable;
   if (in(kDenied, code)) return ErrorCode::denied;
   if (in(kTooLarge, code)) return ErrorCode::too_large;

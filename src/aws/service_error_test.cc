@@ -69,6 +69,22 @@ TEST(ServiceError, EachErrorInXmlNamesTheNextMove) {
   }
 }
 
+TEST(ServiceError, H39_AThrottledKeyServiceIsNotNowAndNeverTheRequestsFault) {
+  for (const auto& [code, ours] : std::vector<std::pair<std::string, ErrorCode>>{
+           {"KMS.ThrottlingException", ErrorCode::unavailable},
+           {"KMSThrottlingException", ErrorCode::unavailable},
+           {"KmsThrottled", ErrorCode::unavailable},
+           {"KMS.KMSInternalException", ErrorCode::unavailable},
+           {"KMS.DependencyTimeoutException", ErrorCode::unavailable},
+           {"KMS.DisabledException", ErrorCode::denied},
+           {"KMS.KMSInvalidStateException", ErrorCode::denied},
+           {"KmsAccessDenied", ErrorCode::denied},
+           {"KMS.NotFoundException", ErrorCode::denied}}) {
+    EXPECT_EQ(error_of(xml_error(400, code)).code, ours) << code;
+    EXPECT_EQ(error_of(json_error(400, code)).code, ours) << code;
+  }
+}
+
 TEST(ServiceError, AnAnswerWithoutAReasonIsJudgedByItsStatus) {
   for (const auto& [status, code] :
        std::vector<std::pair<int, ErrorCode>>{{301, ErrorCode::invalid},

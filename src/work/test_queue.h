@@ -45,7 +45,7 @@ class TestQueue final : public Queue {
     std::unique_lock lock(mutex_);
     if (down_ > 0) {
       --down_;
-      return failure(ErrorCode::unavailable, "the broker is down");
+      return failure(refusal_, "the broker is down");
     }
     changed_.wait_for(lock, std::chrono::milliseconds(5));
     std::vector<Message> taken;
@@ -79,9 +79,10 @@ class TestQueue final : public Queue {
     return {};
   }
 
-  void be_down(int times) {
+  void be_down(int times, ErrorCode refusal = ErrorCode::unavailable) {
     const std::lock_guard lock(mutex_);
     down_ = times;
+    refusal_ = refusal;
   }
   void refuse_dead(bool refuse) {
     const std::lock_guard lock(mutex_);
@@ -134,6 +135,7 @@ class TestQueue final : public Queue {
   std::vector<Duration> extensions_;
   int last_ = 0;
   int down_ = 0;
+  ErrorCode refusal_ = ErrorCode::unavailable;
   bool no_dead_ = false;
 };
 

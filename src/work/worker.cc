@@ -89,18 +89,24 @@ class Worker::Loop {
                   [&](const auto& one) { return now - one.second.when > kOnTheWay; });
   }
 
+  // A queue that was received from once is set up well: whatever its broker says later is waited
+  // out (docs/hazards.md#h39).
   Result<void> receive_all() {
     Backoff backoff(kPauses, clock_, system_entropy());
+    bool received = false;
     while (const std::size_t room = wait_for_room()) {
       Result<std::vector<Message>> messages = queue_.receive(room, options_.lease);
       if (messages) {
         backoff.reset();
+        received = true;
         take(std::move(*messages));
         continue;
       }
       pause_for(backoff.next());
       trouble_(messages.error());
-      if (!is_transient(messages.error())) return std::unexpected(std::move(messages.error()));
+      if (!received && !is_transient(messages.error())) {
+        return std::unexpected(std::move(messages.error()));
+      }
     }
     return {};
   }

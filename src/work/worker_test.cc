@@ -66,6 +66,13 @@ class WorkerTest : public ::testing::Test {
     return reports_;
   }
 
+  // How many there have been, when there are so many.
+  std::size_t wait_for_troubles(std::size_t count) {
+    EXPECT_TRUE(wait_until([&] { return troubles_.size() >= count; }));
+    const std::lock_guard lock(mutex_);
+    return troubles_.size();
+  }
+
   static Result<Effects> counting(Task&) { return Effects().add("handled", 1); }
   static Result<Effects> failing(Task& task) { return task.attempt.retry_later("no luck"); }
 
@@ -389,6 +396,28 @@ TEST_F(WorkerTest, ABrokerThatIsDownIsWaitedFor) {
     clock_.advance(1min);
   }
   EXPECT_EQ(reports(1)[0].what, Delivered::handled);
+}
+
+TEST_F(WorkerTest, AQueueThatRefusesFromTheStartEndsTheWorker) {
+  queue_.be_down(1, ErrorCode::denied);
+  start(counting);
+  thread_.join();
+  ASSERT_FALSE(ended_.has_value());
+  EXPECT_EQ(ended_.error().code, ErrorCode::denied);
+}
+
+TEST_F(WorkerTest, H39_AfterAFirstGoodReceiveNoErrorOfTheBrokerEndsTheWorker) {
+  queue_.send("1");
+  start(counting);
+  reports(1);
+  for (const ErrorCode refusal : {ErrorCode::invalid, ErrorCode::denied, ErrorCode::unsupported}) {
+    const std::size_t before = wait_for_troubles(0);
+    queue_.be_down(1, refusal);
+    wait_for_troubles(before + 1);
+    clock_.advance(1min);
+  }
+  queue_.send("2");
+  EXPECT_EQ(reports(2)[1].what, Delivered::handled);
 }
 
 }  // namespace
