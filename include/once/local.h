@@ -1,5 +1,6 @@
 // Claims, logs, documents and tallies on a store that this process has opened: each call runs its
-// plan on the caller's thread. For programs that hold a Store; Once (once/once.h) holds all four.
+// plan on the caller's thread, or on a batching driver that many threads share. For programs that
+// hold a Store; Once (once/once.h) holds all four.
 //
 // Safe to share between threads. `store`, `clock` and `entropy` must outlive them. A step of a call
 // that is under way when its time is over is not cut off: the store's own timeouts bound it.
@@ -7,7 +8,10 @@
 
 #include <atomic>
 #include <string>
+#include <utility>
+#include <variant>
 
+#include "once/batching_driver.h"
 #include "once/blocking_driver.h"
 #include "once/claims.h"
 #include "once/documents.h"
@@ -16,10 +20,34 @@
 
 namespace once {
 
+// What runs the plans of the four.
+class LocalDriver {
+ public:
+  // Each call runs its plan on the caller's thread. All three must outlive it.
+  explicit LocalDriver(Store& store, Clock& clock = system_clock(),
+                       Entropy& entropy = system_entropy())
+      : driver_(BlockingDriver(store, clock, entropy)) {}
+
+  // The commits of calls that are under way at the same time are grouped. `driver` must outlive it.
+  explicit LocalDriver(BatchingDriver& driver) : driver_(&driver) {}
+
+  template <class T>
+  Result<T> run(Plan<T> plan, Duration within) {
+    if (auto* const batching = std::get_if<BatchingDriver*>(&driver_)) {
+      return (*batching)->run(std::move(plan), within);
+    }
+    return std::get<BlockingDriver>(driver_).run(std::move(plan), within);
+  }
+
+ private:
+  std::variant<BlockingDriver, BatchingDriver*> driver_;
+};
+
 class LocalClaims final : public Claims {
  public:
   explicit LocalClaims(Store& store, std::string name_space = "default",
                        Clock& clock = system_clock(), Entropy& entropy = system_entropy());
+  LocalClaims(LocalDriver driver, std::string name_space);
 
   void set_if_store_down(IfStoreDown policy) override { if_store_down_ = policy; }
   Result<ClaimOutcome> take(std::string_view name, const ClaimRequest& request,
@@ -44,7 +72,7 @@ class LocalClaims final : public Claims {
   Result<Key> key_of(std::string_view name) const;
 
   const std::string name_space_;
-  BlockingDriver driver_;
+  LocalDriver driver_;
   std::atomic<IfStoreDown> if_store_down_ = IfStoreDown::refuse;
 };
 
@@ -53,6 +81,7 @@ class LocalLog final : public Log {
   explicit LocalLog(Store& store, std::string name_space = "default",
                     LogStrategy strategy = LogStrategy::conditional, Clock& clock = system_clock(),
                     Entropy& entropy = system_entropy());
+  LocalLog(LocalDriver driver, std::string name_space, LogStrategy strategy);
 
   Result<AppendOutcome> append(std::string_view stream, std::vector<LogEvent> events,
                                const AppendRequest& request = {},
@@ -71,13 +100,14 @@ class LocalLog final : public Log {
   const std::string name_space_;
   const LogStrategy strategy_;
   logs::KnownEnds known_;
-  BlockingDriver driver_;
+  LocalDriver driver_;
 };
 
 class LocalDocuments final : public Documents {
  public:
   explicit LocalDocuments(Store& store, std::string name_space = "default",
                           Clock& clock = system_clock(), Entropy& entropy = system_entropy());
+  LocalDocuments(LocalDriver driver, std::string name_space);
 
   Result<std::optional<documents::Document>> get(std::string_view name,
                                                  Duration within = kAttemptLife) override;
@@ -100,7 +130,7 @@ class LocalDocuments final : public Documents {
   Result<Key> key_of(std::string_view name) const;
 
   const std::string name_space_;
-  BlockingDriver driver_;
+  LocalDriver driver_;
   documents::Contention contention_;
 };
 
@@ -108,6 +138,7 @@ class LocalTallies final : public Tallies {
  public:
   explicit LocalTallies(Store& store, std::string name_space = "default",
                         Clock& clock = system_clock(), Entropy& entropy = system_entropy());
+  LocalTallies(LocalDriver driver, std::string name_space);
 
   Result<TallyOutcome> merge(std::string_view name, const TallyRequest& request,
                              Duration within = kAttemptLife) override;
@@ -123,7 +154,7 @@ class LocalTallies final : public Tallies {
 
   const std::string name_space_;
   tallies::KnownTallies known_;
-  BlockingDriver driver_;
+  LocalDriver driver_;
 };
 
 }  // namespace once

@@ -6,7 +6,10 @@
 namespace once {
 
 LocalClaims::LocalClaims(Store& store, std::string name_space, Clock& clock, Entropy& entropy)
-    : name_space_(std::move(name_space)), driver_(store, clock, entropy) {}
+    : LocalClaims(LocalDriver(store, clock, entropy), std::move(name_space)) {}
+
+LocalClaims::LocalClaims(LocalDriver driver, std::string name_space)
+    : name_space_(std::move(name_space)), driver_(driver) {}
 
 Result<Key> LocalClaims::key_of(std::string_view name) const {
   if (Result<void> ok = keys::check_namespace(name_space_); !ok) {

@@ -4,15 +4,19 @@
 
 namespace once {
 
-Local::Local(std::unique_ptr<Store> store, std::string name_space, Clock& clock, Entropy& entropy)
+Local::Local(std::unique_ptr<Store> store, std::string name_space, Clock& clock, Entropy& entropy,
+             Commits commits)
     : name_space_(std::move(name_space)),
       clock_(clock),
       store_(std::move(store)),
-      driver_(*store_, clock, entropy),
-      claims_(*store_, name_space_, clock, entropy),
-      log_(*store_, name_space_, LogStrategy::conditional, clock, entropy),
-      documents_(*store_, name_space_, clock, entropy),
-      tallies_(*store_, name_space_, clock, entropy) {}
+      batching_(commits == Commits::grouped
+                    ? std::make_unique<BatchingDriver>(*store_, BatchingOptions{}, clock, entropy)
+                    : nullptr),
+      driver_(batching_ ? LocalDriver(*batching_) : LocalDriver(*store_, clock, entropy)),
+      claims_(driver_, name_space_),
+      log_(driver_, name_space_, LogStrategy::conditional),
+      documents_(driver_, name_space_),
+      tallies_(driver_, name_space_) {}
 
 Result<effects::Outcome> Local::commit(std::string id, std::optional<effects::ClaimPart> claim,
                                        Effects effects, Duration within) {

@@ -1,6 +1,7 @@
 // The primitives on a store that this process opened.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -9,10 +10,17 @@
 
 namespace once {
 
+// How the commits of a Local reach its store.
+enum class Commits : std::uint8_t {
+  alone,    // Each call commits on the caller's thread, so nothing runs between calls.
+  grouped,  // By a thread of its own, those of many callers together: for doors with many threads.
+};
+
 class Local final : public Backend {
  public:
   // `clock` and `entropy` must outlive it.
-  Local(std::unique_ptr<Store> store, std::string name_space, Clock& clock, Entropy& entropy);
+  Local(std::unique_ptr<Store> store, std::string name_space, Clock& clock, Entropy& entropy,
+        Commits commits = Commits::alone);
 
   Claims& claims() override { return claims_; }
   Log& log() override { return log_; }
@@ -29,7 +37,8 @@ class Local final : public Backend {
   const std::string name_space_;
   Clock& clock_;
   const std::unique_ptr<Store> store_;
-  BlockingDriver driver_;
+  const std::unique_ptr<BatchingDriver> batching_;  // Null if commits are alone.
+  LocalDriver driver_;
   LocalClaims claims_;
   LocalLog log_;
   LocalDocuments documents_;

@@ -7,7 +7,10 @@ namespace once {
 
 LocalLog::LocalLog(Store& store, std::string name_space, LogStrategy strategy, Clock& clock,
                    Entropy& entropy)
-    : name_space_(std::move(name_space)), strategy_(strategy), driver_(store, clock, entropy) {}
+    : LocalLog(LocalDriver(store, clock, entropy), std::move(name_space), strategy) {}
+
+LocalLog::LocalLog(LocalDriver driver, std::string name_space, LogStrategy strategy)
+    : name_space_(std::move(name_space)), strategy_(strategy), driver_(driver) {}
 
 Result<logs::Stream> LocalLog::stream_of(std::string_view name) const {
   if (Result<void> ok = keys::check_namespace(name_space_); !ok) {

@@ -6,7 +6,10 @@
 namespace once {
 
 LocalTallies::LocalTallies(Store& store, std::string name_space, Clock& clock, Entropy& entropy)
-    : name_space_(std::move(name_space)), driver_(store, clock, entropy) {}
+    : LocalTallies(LocalDriver(store, clock, entropy), std::move(name_space)) {}
+
+LocalTallies::LocalTallies(LocalDriver driver, std::string name_space)
+    : name_space_(std::move(name_space)), driver_(driver) {}
 
 Result<Key> LocalTallies::key_of(std::string_view name) const {
   if (Result<void> ok = keys::check_namespace(name_space_); !ok) {

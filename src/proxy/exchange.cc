@@ -92,9 +92,9 @@ bool has_keys(std::string_view method) { return method == "POST" || method == "P
 
 }  // namespace
 
-Exchange::Exchange(Rules rules, KeyRecords ledger, ProxyTelemetry& telemetry)
+Exchange::Exchange(Rules rules, KeyRecords records, ProxyTelemetry& telemetry)
     : rules_(std::move(rules)),
-      records_(std::move(ledger)),
+      records_(std::move(records)),
       telemetry_(telemetry),
       upstream_(rules_.upstream, client::Forwarding{rules_.max_answer, rules_.stopped}) {}
 

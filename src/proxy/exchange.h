@@ -31,7 +31,7 @@ inline constexpr Duration kTakeWithin = std::chrono::seconds(5);
 // Not safe to share between threads: it has a connection of its own to the upstream, kept open.
 class Exchange {
  public:
-  Exchange(Rules rules, KeyRecords ledger,
+  Exchange(Rules rules, KeyRecords records,
            ProxyTelemetry& telemetry);  // `telemetry` must outlive it.
 
   // Blocks until there is an answer, which there always is. Its telemetry says what it is. One that

@@ -1,5 +1,4 @@
-// What the proxy remembers of each request with a key: a claim, through the API in this process or
-// at a server.
+// What the proxy remembers of each request with a key: a claim.
 //
 // A claim is taken just before the first byte goes to the upstream. So it is both the lock and the
 // mark that sending began: if the proxy dies after it, nothing is sent again. Its lease is kHold
@@ -7,19 +6,16 @@
 // flight; after that its outcome is unknown, and the claim is never taken over.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <variant>
 
 #include "once/claims.h"
+#include "once/entropy.h"
 #include "proxy/stored_answer.h"
-#include "wire/message.h"
 
 namespace once::proxy {
 
-// To the API; at most kStoreCall long.
-using Call = std::function<Result<api::Response>(const api::Request&)>;
-inline constexpr Duration kStoreCall = std::chrono::seconds(10);
+inline constexpr Duration kStoreCall = std::chrono::seconds(10);  // The longest of one call.
 
 inline constexpr Duration kHold = std::chrono::days(29);
 
@@ -32,7 +28,6 @@ enum class SharedStore : std::uint8_t { yes, no };
 struct KeyRecordsOptions {
   std::string instance;  // Tells this process from others.
   SharedStore shared_store = SharedStore::yes;
-  std::string name_space;  // Empty: the API's own default.
   Duration ttl = std::chrono::hours(24);
   Duration patience{};  // From taking a claim until its request has an outcome.
   AfterUnknown after_unknown = AfterUnknown::refuse;
@@ -47,11 +42,13 @@ using KeyState = std::variant<Fresh, InFlight, OutcomeUnknown, OtherBody, Stored
 struct Overtaken {};  // Another request was faster: look again.
 using Taking = std::variant<Ticket, Overtaken, Unguarded>;
 
-// Not safe to share between threads. A failure is `unavailable`, `unknown` or `corrupt`.
+// Safe to share between threads. A failure is `unavailable`, `unknown` or `corrupt`.
 class KeyRecords {
  public:
-  KeyRecords(Call call, KeyRecordsOptions options, Clock& clock = system_clock())
-      : call_(std::move(call)), options_(std::move(options)), clock_(clock) {}
+  // All but the options must outlive it.
+  KeyRecords(Claims& claims, KeyRecordsOptions options, Clock& clock = system_clock(),
+             Entropy& entropy = system_entropy())
+      : claims_(claims), options_(std::move(options)), clock_(clock), entropy_(entropy) {}
 
   // The state of the key `name`, for a request whose body has this digest. One read.
   Result<KeyState> look(const std::string& name, const std::string& digest);
@@ -72,20 +69,19 @@ class KeyRecords {
   Result<void> mark_unknown(const std::string& name, const Ticket& ticket);
 
  private:
-  api::Request request_for(const std::string& method, const std::string& name,
-                           std::string_view action, std::string body) const;
+  Result<SettleOutcome> store(const std::string& name, const Ticket& ticket, const Bytes& record);
 
-  Result<api::Response> store(const std::string& name, const Ticket& ticket, const Bytes& record);
-
-  // Repeats a request that may pass, a few times: all of them may be sent twice.
-  Result<api::Response> write(const api::Request& request);
+  // Repeats a write that may succeed later, a few times: each may be sent twice.
+  template <class Write>
+  auto repeat(Write write);
 
   std::string owner_for(const std::string& digest) const;
   KeyState state_while_busy(std::string_view owner, Time lease_until) const;
 
-  const Call call_;
+  Claims& claims_;
   const KeyRecordsOptions options_;
   Clock& clock_;
+  Entropy& entropy_;
 };
 
 }  // namespace once::proxy

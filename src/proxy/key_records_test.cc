@@ -1,28 +1,42 @@
-// The ledger in time that tests move, on the API over a memory store.
+// The records of keys in time that tests move: on a store, and through a server that has it.
 #include "proxy/key_records.h"
+
+#include <gtest/gtest.h>
 
 #include <memory>
 
-#include "api/service_fixture.h"
+#include "local/local.h"
+#include "once/faulty_store.h"
+#include "once/memory_store.h"
+#include "remote/remote.h"
+#include "stores/decorators/decorator.h"
+#include "testing/in_process_server.h"
+#include "testing/manual_clock.h"
 
 namespace once::proxy {
 namespace {
 
 using namespace std::chrono_literals;
 
-class KeyRecordsTest : public api::ServiceFixture {
+enum class Where : std::uint8_t { here, through_a_server };
+
+class KeyRecordsTest : public ::testing::TestWithParam<Where> {
  protected:
+  KeyRecordsTest() {
+    if (GetParam() == Where::here) {
+      backend_ = std::make_unique<Local>(std::make_unique<Decorator<Store>>(*faulty_), "default",
+                                         clock_, entropy_);
+      return;
+    }
+    server_ = std::make_unique<testing::InProcessServer>(*faulty_);
+    backend_ =
+        remote::connect(server_->url(), "", "", clock_, entropy_, {}, wire::DataForm::json).value();
+  }
+
   KeyRecords ledger(KeyRecordsOptions options = {}) {
     if (options.instance.empty()) options.instance = "one";
     options.patience = 35s;
-    return KeyRecords(
-        [this](const api::Request& request) -> Result<api::Response> {
-          ++calls_;
-          return down_ ? failure(ErrorCode::unavailable, "down")
-                       : Result<api::Response>(call(request.method, request.target, request.body,
-                                                    request.headers.fields()));
-        },
-        std::move(options), clock_);
+    return KeyRecords(backend_->claims(), std::move(options), clock_, entropy_);
   }
 
   static Ticket claimed(KeyRecords& ledger, const std::string& digest = "d") {
@@ -38,11 +52,22 @@ class KeyRecordsTest : public api::ServiceFixture {
     return standing && std::holds_alternative<T>(*standing);
   }
 
-  bool down_ = false;
-  int calls_ = 0;
+  testing::ManualClock clock_;
+  Entropy entropy_{1};
+  std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
+  std::unique_ptr<FaultyStore> faulty_ = inject_faults(*memory_, {}, clock_);
+  LocalClaims claims_{*memory_, "default", clock_, entropy_};  // What is stored.
+  std::unique_ptr<testing::InProcessServer> server_;
+  std::unique_ptr<Backend> backend_;
 };
 
-TEST_F(KeyRecordsTest, WhatIsInFlightIsUnknownOnceItsPatienceIsOverAndForGood) {
+INSTANTIATE_TEST_SUITE_P(All, KeyRecordsTest,
+                         ::testing::Values(Where::here, Where::through_a_server),
+                         [](const auto& where) {
+                           return where.param == Where::here ? "Here" : "ThroughAServer";
+                         });
+
+TEST_P(KeyRecordsTest, WhatIsInFlightIsUnknownOnceItsPatienceIsOverAndForGood) {
   KeyRecords one = ledger();
   EXPECT_TRUE(stands<Fresh>(one));
   claimed(one);
@@ -57,11 +82,11 @@ TEST_F(KeyRecordsTest, WhatIsInFlightIsUnknownOnceItsPatienceIsOverAndForGood) {
   clock_.advance(std::chrono::days(400));
   EXPECT_TRUE(stands<OutcomeUnknown>(two));
   EXPECT_TRUE(stands<OtherBody>(two, "e"));
-  EXPECT_EQ(call("DELETE", "/v1/claims/n").status, 204);
+  EXPECT_TRUE(claims_.forget("n").value());
   EXPECT_TRUE(stands<Fresh>(two));
 }
 
-TEST_F(KeyRecordsTest, AnAnswerThatComesLateIsStoredAllTheSame) {
+TEST_P(KeyRecordsTest, AnAnswerThatComesLateIsStoredAllTheSame) {
   KeyRecords one = ledger();
   const Ticket ticket = claimed(one);
   clock_.advance(1h);
@@ -70,7 +95,7 @@ TEST_F(KeyRecordsTest, AnAnswerThatComesLateIsStoredAllTheSame) {
   EXPECT_TRUE(stands<StoredAnswer>(one));
 }
 
-TEST_F(KeyRecordsTest, WhatIsLostIsUnknownAtOnceAndCannotBeTaken) {
+TEST_P(KeyRecordsTest, WhatIsLostIsUnknownAtOnceAndCannotBeTaken) {
   KeyRecords one = ledger();
   const Ticket ticket = claimed(one);
   EXPECT_TRUE(one.mark_unknown("n", ticket).has_value());
@@ -80,7 +105,7 @@ TEST_F(KeyRecordsTest, WhatIsLostIsUnknownAtOnceAndCannotBeTaken) {
   EXPECT_TRUE(std::holds_alternative<Overtaken>(*taken));
 }
 
-TEST_F(KeyRecordsTest, AloneOnItsStoreItKnowsThatTheClaimsOfOthersHaveNoHolder) {
+TEST_P(KeyRecordsTest, AloneOnItsStoreItKnowsThatTheClaimsOfOthersHaveNoHolder) {
   KeyRecords one = ledger();
   claimed(one);
   KeyRecords two = ledger({.instance = "two", .shared_store = SharedStore::no});
@@ -89,7 +114,7 @@ TEST_F(KeyRecordsTest, AloneOnItsStoreItKnowsThatTheClaimsOfOthersHaveNoHolder) 
   EXPECT_TRUE(stands<InFlight>(same));
 }
 
-TEST_F(KeyRecordsTest, WhereAnUnknownOutcomeFreesTheKeyOneOnlyTakesItOver) {
+TEST_P(KeyRecordsTest, WhereAnUnknownOutcomeFreesTheKeyOneOnlyTakesItOver) {
   const KeyRecordsOptions retrying{.after_unknown = AfterUnknown::retry};
   KeyRecords one = ledger(retrying);
   KeyRecords two = ledger(retrying);
@@ -107,7 +132,7 @@ TEST_F(KeyRecordsTest, WhereAnUnknownOutcomeFreesTheKeyOneOnlyTakesItOver) {
   EXPECT_TRUE(std::holds_alternative<Overtaken>(*taken));
 }
 
-TEST_F(KeyRecordsTest, AStoredAnswerIsForgottenAfterItsTtl) {
+TEST_P(KeyRecordsTest, AStoredAnswerIsForgottenAfterItsTtl) {
   KeyRecords one = ledger({.ttl = 1h});
   EXPECT_TRUE(one.complete("n", claimed(one), {200, {}, "x"}).has_value());
   EXPECT_TRUE(stands<StoredAnswer>(one));
@@ -116,9 +141,9 @@ TEST_F(KeyRecordsTest, AStoredAnswerIsForgottenAfterItsTtl) {
   EXPECT_TRUE(stands<Fresh>(one));
 }
 
-TEST_F(KeyRecordsTest, AnAnswerThatTheStoreDoesNotTakeIsRememberedWithoutItsBody) {
+TEST_P(KeyRecordsTest, AnAnswerThatTheStoreDoesNotTakeIsRememberedWithoutItsBody) {
   KeyRecords one = ledger();
-  const std::string huge(store_->limits().value_bytes, 'x');
+  const std::string huge(memory_->limits().value_bytes, 'x');
   EXPECT_TRUE(one.complete("n", claimed(one), {200, {}, huge}).has_value());
   const Result<KeyState> standing = one.look("n", "d");
   ASSERT_TRUE(standing.has_value());
@@ -128,25 +153,44 @@ TEST_F(KeyRecordsTest, AnAnswerThatTheStoreDoesNotTakeIsRememberedWithoutItsBody
   EXPECT_EQ(answer->body_bytes, huge.size());
 }
 
-TEST_F(KeyRecordsTest, WritesAreRepeatedThriceAndThenUnavailable) {
+TEST_P(KeyRecordsTest, WritesAreRepeatedThriceAndThenUnavailable) {
   KeyRecords one = ledger();
-  down_ = true;
+  const std::vector<Fault> down(4, Fault::fail_before);
+  faulty_->script(down);
   const Result<Taking> taken = one.take("n", "d");
   ASSERT_FALSE(taken.has_value());
   EXPECT_EQ(taken.error().code, ErrorCode::unavailable);
-  EXPECT_EQ(calls_, 3);
+  EXPECT_EQ(faulty_->counts().calls, 3);
   EXPECT_FALSE(one.look("n", "d").has_value());
 }
 
-TEST_F(KeyRecordsTest, AResultThatIsNoStoredAnswerIsCorrupt) {
+TEST_P(KeyRecordsTest, AClaimWhoseReplyWasLostIsTakenByTheRepeat) {
   KeyRecords one = ledger();
-  const Ticket ticket = claimed(one);
-  const std::string body =
-      api::JsonObject().text("ticket", ticket.text).text("result", "mine").finish();
-  EXPECT_EQ(post("/v1/claims/n/complete", body).status, 200);
-  const Result<KeyState> standing = one.look("n", "d");
-  ASSERT_FALSE(standing.has_value());
-  EXPECT_EQ(standing.error().code, ErrorCode::corrupt);
+  const std::vector<Fault> lost = {Fault::fail_after};
+  faulty_->script(lost);
+  claimed(one);
+  EXPECT_TRUE(stands<InFlight>(one));
+}
+
+TEST_P(KeyRecordsTest, AResultThatIsNoStoredAnswerIsCorrupt) {
+  for (const char* const result : {"\"mine\"", "mine", "", "{}"}) {
+    KeyRecords one = ledger();
+    EXPECT_TRUE(claims_.complete("n", claimed(one), result).has_value());
+    const Result<KeyState> standing = one.look("n", "d");
+    ASSERT_FALSE(standing.has_value()) << result;
+    EXPECT_EQ(standing.error().code, ErrorCode::corrupt) << result;
+    EXPECT_TRUE(claims_.forget("n").value());
+  }
+}
+
+// Answers that were stored by a release before this one are replayed, and the other way round.
+TEST_P(KeyRecordsTest, WhatIsStoredIsAStringOfJson) {
+  KeyRecords one = ledger();
+  EXPECT_TRUE(one.complete("n", claimed(one), {200, {}, "x"}).has_value());
+  const std::optional<ClaimState> claim = claims_.show("n").value();
+  ASSERT_TRUE(claim.has_value());
+  EXPECT_EQ(claim->owner, "once proxy one, body d");
+  EXPECT_EQ(claim->result, R"("YQEAyAEAAXizFtwa")");
 }
 
 }  // namespace

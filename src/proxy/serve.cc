@@ -4,15 +4,15 @@
 #include <stop_token>
 #include <utility>
 
-#include "api/in_process.h"
 #include "client/url.h"
-#include "once/batching_driver.h"
+#include "local/local.h"
 #include "once/entropy.h"
 #include "once/metered_store.h"
 #include "once/open.h"
 #include "proxy/metrics_page.h"
 #include "proxy/observed_handler.h"
 #include "proxy/workers.h"
+#include "remote/remote.h"
 #include "server/lifetime.h"
 #include "server/running_metrics.h"
 #include "server/server.h"
@@ -21,8 +21,6 @@
 
 namespace once::proxy {
 namespace {
-
-using Api = api::InProcess<BatchingDriver>;
 
 bool is_server(const std::string& store) { return client::parse_url(store).has_value(); }
 
@@ -34,19 +32,39 @@ bool is_own(const std::string& store) {
 KeyRecordsOptions key_records_options(const ProxyOptions& options, const std::string& instance) {
   return {.instance = instance,
           .shared_store = is_own(options.store) ? SharedStore::no : SharedStore::yes,
-          .name_space = options.name_space,
           .ttl = options.ttl,
           .patience = options.rules.upstream_timeout + kTakeWithin,
           .after_unknown = options.rules.after_unknown};
 }
 
-// A client is one thread's, so each has its own.
-Call call_to(const ProxyOptions& options, Api* here) {
-  if (here != nullptr) {
-    return [here](const api::Request& request) { return here->call(request, kStoreCall); };
-  }
-  auto client = std::make_shared<client::HttpClient>(options.store, options.token);
-  return [client](const api::Request& request) { return client->call(request, kStoreCall); };
+// Where the claims of keys are: on a store that this process opened, or at a server.
+struct ClaimsPlace {
+  std::unique_ptr<Store> store;           // Null at a server,
+  const MeteredStore* metered = nullptr;  // and so is this.
+  std::unique_ptr<Backend> backend;       // Has the metered store, which has the store.
+  std::string description;
+};
+
+// All that the proxy stores is JSON, so it is sent as that: larger answers fit into a request.
+Result<ClaimsPlace> at_server(const ProxyOptions& options) {
+  auto server = remote::connect(options.store, options.token, options.name_space, system_clock(),
+                                system_entropy(), {}, wire::DataForm::json);
+  if (!server) return std::unexpected(std::move(server.error()));
+  return ClaimsPlace{nullptr, nullptr, std::move(*server), options.store};
+}
+
+// The workers block in calls of the store, so their commits are grouped.
+Result<ClaimsPlace> on_store(const ProxyOptions& options) {
+  Result<std::unique_ptr<Store>> opened = open_store(options.store);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  ClaimsPlace place{.store = std::move(*opened)};
+  std::unique_ptr<MeteredStore> metered = meter(*place.store);
+  place.metered = metered.get();
+  place.description = place.store->describe();
+  place.backend = std::make_unique<Local>(
+      std::move(metered), options.name_space.empty() ? "default" : options.name_space,
+      system_clock(), system_entropy(), Commits::grouped);
+  return place;
 }
 
 constexpr std::size_t kMaxPassedBody = 64U << 20;
@@ -77,44 +95,37 @@ server::StartupFacts startup_facts(const ProxyOptions& options) {
 Result<void> serve(ProxyOptions options, const std::function<void(const std::string&)>& ready) {
   const sigset_t signals = server::hold_signals();
   server::allow_many_descriptors();
-  std::unique_ptr<Store> store;
-  std::unique_ptr<MeteredStore> metered;
-  std::unique_ptr<Api> here;  // All three null if the store is a server's.
-  if (!is_server(options.store)) {
-    Result<std::unique_ptr<Store>> opened = open_store(options.store);
-    if (!opened) return std::unexpected(std::move(opened.error()));
-    store = std::move(*opened);
-    metered = meter(*store);
-    here = std::make_unique<Api>(*metered);
-  }
+  const Result<ClaimsPlace> place =
+      is_server(options.store) ? at_server(options) : on_store(options);
+  if (!place) return std::unexpected(place.error());
   // What has no key is the upstream's to bound.
   options.settings.max_body_bytes = std::max(options.rules.max_body, kMaxPassedBody);
   options.settings.max_document_bytes = options.settings.max_body_bytes;
   std::stop_source stopping;
   options.rules.stopped = stopping.get_token();
   const std::uint64_t instance = system_entropy().random();
-  const std::string on = store ? store->describe() : options.store;
   server::Journal journal(options.journal);
   api::Metrics metrics(api::Door::proxy);
   server::Observer observer(metrics, journal, api::hex_text(instance));
   ProxyTelemetry telemetry(metrics, journal);
   Workers workers(options.workers, [&] {
-    KeyRecords ledger(call_to(options, here.get()),
-                      key_records_options(options, std::to_string(instance)));
-    return std::make_unique<Exchange>(options.rules, std::move(ledger), telemetry);
+    KeyRecords records(place->backend->claims(),
+                       key_records_options(options, std::to_string(instance)));
+    return std::make_unique<Exchange>(options.rules, std::move(records), telemetry);
   });
   ObservedHandler watched(workers, observer);
   server::Server server(options.settings, watched);
-  const server::RunningMetrics running(metrics.registry(), metered.get(), server, options.version);
+  const server::RunningMetrics running(metrics.registry(), place->metered, server, options.version);
   MetricsPage page(metrics.registry());
   server::Server watchers(kForWatchers, page);
   const Result<std::string> told = listen_if_asked(watchers, options.metrics_listen);
   if (!told) return std::unexpected(told.error());
   const Result<std::string> url = server.listen(options.listen);
   if (!url) return std::unexpected(url.error());
-  ready("once: proxy " + *url + " to " + options.rules.upstream + " on " + on + *told);
+  ready("once: proxy " + *url + " to " + options.rules.upstream + " on " + place->description +
+        *told);
   warn(journal, startup_facts(options));
-  journal.line(server::Level::info, "start").text("url", *url).text("store", on);
+  journal.line(server::Level::info, "start").text("url", *url).text("store", place->description);
   const int signal = server::wait_for(signals);
   journal.line(server::Level::info, "stop").integer("signal", signal);
   server.drain(options.rules.upstream_timeout + kTakeWithin);

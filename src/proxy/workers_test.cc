@@ -5,6 +5,10 @@
 #include <future>
 #include <stdexcept>
 
+#include "once/local.h"
+#include "once/memory_store.h"
+#include "stores/decorators/decorator.h"
+
 namespace once::proxy {
 namespace {
 
@@ -25,18 +29,27 @@ api::Response asked(Workers& workers, const std::string& key) {
   return answer.get_future().get();
 }
 
+// Every call throws, as one does that finds no memory.
+class OutOfSomething final : public Decorator<Store> {
+ public:
+  using Decorator::Decorator;
+
+ protected:
+  Result<std::vector<std::optional<Item>>> do_get(std::span<const Key>) override {
+    throw std::runtime_error("out of something");
+  }
+};
+
 TEST(Workers, WhatThrowsIsAnsweredAndTheOthersGoOn) {
   api::Metrics metrics(api::Door::proxy);
   server::Journal journal({});
   ProxyTelemetry telemetry(metrics, journal);
+  const std::unique_ptr<MemoryStore> memory = open_memory();
+  OutOfSomething store(*memory);
+  LocalClaims claims(store);
   Workers workers(1, [&] {
-    KeyRecords ledger(
-        [](const api::Request&) -> Result<api::Response> {
-          throw std::runtime_error("out of something");
-        },
-        {});
-    return std::make_unique<Exchange>(Rules{.upstream = "http://127.0.0.1:1"}, std::move(ledger),
-                                      telemetry);
+    return std::make_unique<Exchange>(Rules{.upstream = "http://127.0.0.1:1"},
+                                      KeyRecords(claims, {}), telemetry);
   });
   for (const char* key : {"a", "b"}) {
     const api::Response answer = asked(workers, key);

@@ -35,10 +35,10 @@ Result<ClaimOutcome> RemoteClaims::take_guarded(std::string_view name, const Cla
   for (;;) {
     const Duration left = waited.left();
     taking.wait = std::min(left, kLongestWait);
-    request->body = wire::encode(taking, kForm);
+    request->body = wire::encode(taking, server_.form());
     const Result<CallResult> called = server_.call(*request, Repeat::safe, taking.wait + within);
     if (!called) return std::unexpected(called.error());
-    Result<ClaimOutcome> outcome = wire::decode_claim_outcome(called->response, kForm);
+    Result<ClaimOutcome> outcome = wire::decode_claim_outcome(called->response, server_.form());
     auto* const claimed = outcome ? std::get_if<Claimed>(&*outcome) : nullptr;
     if (claimed != nullptr && called->was_retried) claimed->repeated = false;
     const bool busy = outcome && std::holds_alternative<Busy>(*outcome);
@@ -77,13 +77,13 @@ Result<SettleOutcome> RemoteClaims::settle(std::string_view name, std::string_vi
 Result<SettleOutcome> RemoteClaims::complete(std::string_view name, const Ticket& ticket,
                                              Bytes result, Duration within) {
   const wire::CompleteRequest request{ticket, std::move(result)};
-  return settle(name, "complete", wire::encode(request, kForm), within);
+  return settle(name, "complete", wire::encode(request, server_.form()), within);
 }
 
 Result<SettleOutcome> RemoteClaims::release(std::string_view name, const Ticket& ticket,
                                             Bytes failure, Release how, Duration within) {
   const wire::ReleaseRequest request{ticket, std::move(failure), how};
-  return settle(name, "release", wire::encode(request, kForm), within);
+  return settle(name, "release", wire::encode(request, server_.form()), within);
 }
 
 // Sent once: a repeat might forget what another has claimed since.
@@ -100,7 +100,7 @@ Result<std::optional<ClaimState>> RemoteClaims::show(std::string_view name, Dura
   if (!request) return std::unexpected(request.error());
   const Result<CallResult> called = server_.call(*request, Repeat::safe, within);
   if (!called) return std::unexpected(called.error());
-  return wire::decode_claim_state(called->response, kForm);
+  return wire::decode_claim_state(called->response, server_.form());
 }
 
 Result<claims::ClaimPage> RemoteClaims::list(std::optional<ClaimState::Kind> kind,
@@ -111,7 +111,7 @@ Result<claims::ClaimPage> RemoteClaims::list(std::optional<ClaimState::Kind> kin
   if (!request) return std::unexpected(request.error());
   const Result<CallResult> called = server_.call(*request, Repeat::safe, within);
   if (!called) return std::unexpected(called.error());
-  return wire::decode_claim_page(called->response, kForm);
+  return wire::decode_claim_page(called->response, server_.form());
 }
 
 Result<claims::Seen> RemoteClaims::mark(std::span<const std::string> ids, Duration ttl,

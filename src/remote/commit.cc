@@ -15,13 +15,13 @@ Result<effects::Outcome> commit(ServerClient& server, std::string id,
   if (!request) return std::unexpected(std::move(request.error()));
   effects::Request wanted{
       .id = std::move(id), .claim = std::move(claim), .effects = std::move(effects)};
-  Result<std::string> body = wire::encode(wanted, kForm);
+  Result<std::string> body = wire::encode(wanted, server.form());
   if (!body) return std::unexpected(std::move(body.error()));
   request->body = std::move(*body);
   const Result<CallResult> called = server.call(*request, Repeat::safe, within);
   if (!called) return std::unexpected(called.error());
   Result<effects::Outcome> outcome =
-      wire::decode_commit_outcome(called->response, wanted.effects, kForm);
+      wire::decode_commit_outcome(called->response, wanted.effects, server.form());
   auto* const made = outcome ? std::get_if<effects::Made>(&*outcome) : nullptr;
   if (made != nullptr && (own_id || called->was_retried)) made->replayed = false;
   return outcome;

@@ -20,7 +20,7 @@ Result<AppendOutcome> RemoteLog::append(std::string_view stream, std::vector<Log
   }
   const wire::AppendBatch batch{std::move(events), own_id ? server_.new_id() : wanted.batch,
                                 wanted.expect, wanted.ttl};
-  Result<std::string> body = wire::encode(batch, kForm);
+  Result<std::string> body = wire::encode(batch, server_.form());
   if (!body) return std::unexpected(std::move(body.error()));
   Result<wire::Request> request = server_.request("POST", "logs", stream);
   if (!request) return std::unexpected(std::move(request.error()));
@@ -39,7 +39,7 @@ Result<LogPage> RemoteLog::read(std::string_view stream, const LogRead& wanted, 
   request->target = wire::target_of(stream, wanted);
   const Result<CallResult> called = server_.call(*request, Repeat::safe, within);
   if (!called) return std::unexpected(called.error());
-  return wire::decode_log_page(called->response, kForm);
+  return wire::decode_log_page(called->response, server_.form());
 }
 
 // Reads the event at each end, which a token that may only read may do, too.

@@ -14,20 +14,21 @@ namespace {
 constexpr Duration kOnTheWay = std::chrono::seconds(5);  // Beyond what the server may take.
 constexpr PauseBounds kPauses{
     .shortest = Duration(25), .first = Duration(50), .longest = Duration(2'000)};
-constexpr std::size_t kMaxIdle = 16;  // Connections that are kept open.
+constexpr std::size_t kMaxIdle = 64;  // Connections that are kept open.
 
 bool is_lost(const Error& error) { return error.code == ErrorCode::unknown; }
 
 }  // namespace
 
 ServerClient::ServerClient(std::string url, std::string token, std::string name_space, Clock& clock,
-                           Entropy& entropy, std::function<bool()> still_there)
+                           Entropy& entropy, std::function<bool()> still_there, wire::DataForm form)
     : url_(std::move(url)),
       token_(std::move(token)),
       name_space_(std::move(name_space)),
       clock_(clock),
       entropy_(entropy),
-      still_there_(std::move(still_there)) {}
+      still_there_(std::move(still_there)),
+      form_(form) {}
 
 // Each call has a connection of its own while it lasts.
 Result<wire::Response> ServerClient::send(const wire::Request& request, Duration timeout) {
@@ -75,12 +76,16 @@ Result<CallResult> ServerClient::call(const wire::Request& request, Repeat repea
 }
 
 Result<wire::Request> ServerClient::request(std::string method, std::string target) const {
-  if (Result<void> ok = keys::check_namespace(name_space_); !ok) {
-    return std::unexpected(std::move(ok.error()));
-  }
   wire::Request request{std::move(method), std::move(target), {}, ""};
-  request.headers.add("Once-Namespace", name_space_);
-  request.headers.add(std::string(wire::kDataHeader), std::string(wire::kExactData));
+  if (!name_space_.empty()) {
+    if (Result<void> ok = keys::check_namespace(name_space_); !ok) {
+      return std::unexpected(std::move(ok.error()));
+    }
+    request.headers.add("Once-Namespace", name_space_);
+  }
+  if (form_ == wire::DataForm::exact) {
+    request.headers.add(std::string(wire::kDataHeader), std::string(wire::kExactData));
+  }
   return request;
 }
 

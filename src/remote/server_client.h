@@ -18,9 +18,6 @@
 
 namespace once::remote {
 
-// A program's bytes are sent as they are.
-inline constexpr wire::DataForm kForm = wire::DataForm::exact;
-
 // Whether a request has the same effect however often it arrives.
 enum class Repeat : std::uint8_t { never, safe };
 
@@ -33,11 +30,12 @@ struct CallResult {
 
 class ServerClient {
  public:
-  // `clock` and `entropy` must outlive it. The token is sent to no one but the server.
-  // `still_there`, if given, is asked before a request whose answer was lost is repeated: false
-  // ends the call.
+  // `clock` and `entropy` must outlive it. The token is sent to no one but the server. An empty
+  // `name_space` is the server's own default. `still_there`, if given, is asked before a request
+  // whose answer was lost is repeated: false ends the call.
   ServerClient(std::string url, std::string token, std::string name_space, Clock& clock,
-               Entropy& entropy, std::function<bool()> still_there = {});
+               Entropy& entropy, std::function<bool()> still_there = {},
+               wire::DataForm form = wire::DataForm::exact);
 
   // The answer, if it is an outcome, such as 200 or 409 busy; otherwise the error that it stands
   // for. A request whose answer was lost is repeated, if it may be, until it is answered or
@@ -55,6 +53,7 @@ class ServerClient {
   Clock& clock() { return clock_; }
   Entropy& entropy() { return entropy_; }
   const std::string& name_space() const { return name_space_; }
+  wire::DataForm form() const { return form_; }  // Of the caller's bytes in requests and answers.
 
  private:
   Result<wire::Response> send(const wire::Request& request, Duration timeout);
@@ -65,6 +64,7 @@ class ServerClient {
   Clock& clock_;
   Entropy& entropy_;
   const std::function<bool()> still_there_;
+  const wire::DataForm form_;
 
   Mutex mutex_;
   std::vector<std::unique_ptr<client::HttpClient>> idle_ ONCE_GUARDED_BY(mutex_);

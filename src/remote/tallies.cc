@@ -31,14 +31,14 @@ Result<TallyOutcome> RemoteTallies::merge(std::string_view name, const TallyRequ
   const bool may_drift = wanted.shape.window != TallyWindow::none && !wanted.at;
   const bool own_id = wanted.id.empty() && idempotent && may_drift;
   if (own_id) wanted.id = server_.new_id();
-  Result<std::string> body = wire::encode(wanted, kForm);
+  Result<std::string> body = wire::encode(wanted, server_.form());
   if (!body) return std::unexpected(std::move(body.error()));
   request->body = std::move(*body);
   const Repeat repeat = !wanted.id.empty() || idempotent ? Repeat::safe : Repeat::never;
   const Result<CallResult> called = server_.call(*request, repeat, within);
   if (!called) return std::unexpected(called.error());
   Result<TallyOutcome> outcome =
-      wire::decode_tally_outcome(called->response, wanted.shape.kind, kForm);
+      wire::decode_tally_outcome(called->response, wanted.shape.kind, server_.form());
   auto* const tallied = outcome ? std::get_if<Tallied>(&*outcome) : nullptr;
   if (tallied != nullptr && (own_id || called->was_retried)) tallied->replayed = false;
   return outcome;
@@ -56,7 +56,7 @@ Result<std::optional<TallyReading>> RemoteTallies::read(std::string_view name,
   request->target = std::move(*target);
   const Result<CallResult> called = server_.call(*request, Repeat::safe, within);
   if (!called) return std::unexpected(called.error());
-  return wire::decode_tally_reading(called->response, kForm);
+  return wire::decode_tally_reading(called->response, server_.form());
 }
 
 Result<std::vector<std::optional<TallyReading>>> RemoteTallies::read_all(
@@ -76,7 +76,7 @@ Result<std::vector<std::optional<TallyReading>>> RemoteTallies::read_all(
   request->body = std::move(*body);
   const Result<CallResult> called = server_.call(*request, Repeat::safe, within);
   if (!called) return std::unexpected(called.error());
-  return wire::decode_tally_readings(called->response, names.size(), kForm);
+  return wire::decode_tally_readings(called->response, names.size(), server_.form());
 }
 
 }  // namespace once::remote
