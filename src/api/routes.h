@@ -7,9 +7,12 @@
 #include <string>
 #include <string_view>
 
-#include "api/metrics.h"
+#include "metrics/answer_metrics.h"
 
 namespace once::api {
+
+using metrics::Primitive;
+using metrics::Subject;
 
 struct Answer;
 struct Call;

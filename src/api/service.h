@@ -8,8 +8,8 @@
 
 #include "api/answer.h"
 #include "api/hot_keys.h"
-#include "api/metrics.h"
 #include "api/tokens.h"
+#include "metrics/answer_metrics.h"
 #include "once/claims.h"
 #include "once/documents.h"
 #include "once/log.h"
@@ -60,7 +60,7 @@ class Service {
   tallies::KnownTallies& known_tallies() { return known_tallies_; }
   HotKeys& hot() { return hot_; }
   tokens::Table& tokens() { return tokens_; }
-  Metrics& metrics() { return metrics_; }
+  metrics::AnswerMetrics& metrics() { return metrics_; }
 
  private:
   const ServiceOptions options_;
@@ -70,7 +70,7 @@ class Service {
   tallies::KnownTallies known_tallies_;
   HotKeys hot_;
   tokens::Table tokens_;
-  Metrics metrics_;
+  metrics::AnswerMetrics metrics_;
 };
 
 // The longest that a request may wait for a claim, and that any request may take.

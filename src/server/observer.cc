@@ -10,7 +10,7 @@ namespace once::server {
 namespace {
 
 using api::Outcome;
-using api::Primitive;
+using metrics::Primitive;
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
@@ -52,7 +52,7 @@ bool is_refusal(Outcome outcome) {
 
 }  // namespace
 
-Observer::Observer(api::Metrics& metrics, Journal& journal, std::string_view instance)
+Observer::Observer(metrics::AnswerMetrics& metrics, Journal& journal, std::string_view instance)
     : metrics_(metrics), journal_(journal), prefix_(std::string(instance.substr(0, 8)) + "-") {}
 
 std::string Observer::new_id() {
@@ -62,7 +62,7 @@ std::string Observer::new_id() {
   return prefix_ + std::string(text.data(), end);
 }
 
-RequestContext Observer::begin(const api::Request& request, api::Subject subject) {
+RequestContext Observer::begin(const api::Request& request, metrics::Subject subject) {
   const std::string_view target = request.target;
   const auto given = request.headers.find(kRequestId);
   const auto trace = request.headers.find("traceparent");
@@ -106,7 +106,7 @@ void Observer::note(const RequestContext& context, const api::Response& response
     return note_part(context, response.telemetry, outcome, response.status);
   }
   for (const api::Telemetry& part : response.telemetry.parts) {
-    note_part(context, part, api::outcome_of_part(part), response.status);
+    note_part(context, part, metrics::outcome_of_part(part), response.status);
   }
 }
 

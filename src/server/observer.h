@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "api/metrics.h"
+#include "metrics/answer_metrics.h"
 #include "server/journal.h"
 #include "server/trace.h"
 
@@ -15,7 +15,7 @@ namespace once::server {
 
 // A request that is not answered yet.
 struct RequestContext {
-  api::Subject subject;
+  metrics::Subject subject;
   std::string request_id;
   std::string method;
   std::string path;  // Without the query.
@@ -28,9 +28,9 @@ struct RequestContext {
 class Observer {
  public:
   // Both must outlive it. `instance` makes the ids of this server different from others'.
-  Observer(api::Metrics& metrics, Journal& journal, std::string_view instance = "");
+  Observer(metrics::AnswerMetrics& metrics, Journal& journal, std::string_view instance = "");
 
-  RequestContext begin(const api::Request& request, api::Subject subject);
+  RequestContext begin(const api::Request& request, metrics::Subject subject);
 
   // These add X-Request-Id to the response.
   void answered(const RequestContext& context, api::Response& response);
@@ -50,7 +50,7 @@ class Observer {
                  std::chrono::nanoseconds length);
   void note_check(const RequestContext& context, const api::Telemetry& telemetry);
 
-  api::Metrics& metrics_;
+  metrics::AnswerMetrics& metrics_;
   Journal& journal_;
   const std::string prefix_;
   std::atomic<std::uint64_t> last_id_ = 0;

@@ -1,9 +1,7 @@
-#include "api/metrics.h"
+#include "metrics/answer_metrics.h"
 
-namespace once::api {
+namespace once::metrics {
 namespace {
-
-using metrics::Exposition;
 
 // Bounds of histogram buckets, in seconds.
 const std::vector<double> kBounds = {0.0001, 0.0005, 0.001, 0.01, 0.1, 1, 10};
@@ -60,7 +58,7 @@ Outcome outcome_of_part(const Telemetry& telemetry) {
   return telemetry.duplicates > 0 ? Outcome::replayed : Outcome::executed;
 }
 
-Metrics::Metrics(Door door)
+AnswerMetrics::AnswerMetrics(Door door)
     : door_(door),
       skipped_(registry_.counters({"duplicate_events_skipped_total",
                                    "Duplicates that were answered from memory, by the type of the "
@@ -104,7 +102,7 @@ Metrics::Metrics(Door door)
         write_statuses(out);
       }) {
   // These exist from the start, so that their first event is seen as a rise from 0.
-  for (std::size_t i = 0; i < kOutcomes; ++i) {
+  for (std::size_t i = 0; i < wire::kOutcomes; ++i) {
     if (is_error(outcome_at(i))) (void)errors_.with({name_of(outcome_at(i))});
   }
   if (door == Door::proxy) {
@@ -115,8 +113,8 @@ Metrics::Metrics(Door door)
   }
 }
 
-Outcome Metrics::answered(const Subject& subject, const Response& response,
-                          std::chrono::nanoseconds duration) {
+Outcome AnswerMetrics::answered(const Subject& subject, const Response& response,
+                                std::chrono::nanoseconds duration) {
   const Outcome outcome = outcome_of(subject, response);
   count_status(response.status);
   if (response.telemetry.parts.empty())
@@ -127,8 +125,8 @@ Outcome Metrics::answered(const Subject& subject, const Response& response,
   return outcome;
 }
 
-Outcome Metrics::count(const Subject& subject, const Telemetry& telemetry, Outcome outcome,
-                       std::chrono::nanoseconds duration) {
+Outcome AnswerMetrics::count(const Subject& subject, const Telemetry& telemetry, Outcome outcome,
+                             std::chrono::nanoseconds duration) {
   const std::string_view type = telemetry.event_type.empty()
                                     ? name_of(subject.primitive)
                                     : std::string_view(telemetry.event_type);
@@ -149,21 +147,21 @@ Outcome Metrics::count(const Subject& subject, const Telemetry& telemetry, Outco
   return outcome;
 }
 
-void Metrics::count_status(int status) {
+void AnswerMetrics::count_status(int status) {
   if (status >= 0 && static_cast<std::size_t>(status) < statuses_.size()) {
     statuses_[static_cast<std::size_t>(status)].add();
   }
 }
 
-void Metrics::count_claims(const Telemetry& telemetry, std::string_view event_type) {
+void AnswerMetrics::count_claims(const Telemetry& telemetry, std::string_view event_type) {
   if (telemetry.checked > 0) checks_.add(telemetry.checked);
   if (telemetry.marked > 0) marks_.add(telemetry.marked);
   if (telemetry.removed > 0) removals_.add(telemetry.removed);
   if (telemetry.duplicates > 0) skipped_.with({event_type}).add(telemetry.duplicates);
 }
 
-void Metrics::count_document(const Telemetry& telemetry, Outcome outcome,
-                             std::chrono::nanoseconds duration) {
+void AnswerMetrics::count_document(const Telemetry& telemetry, Outcome outcome,
+                                   std::chrono::nanoseconds duration) {
   update_seconds_.observe(duration);
   if (telemetry.conflicts == 0) return;
   conflicts_.add(telemetry.conflicts);
@@ -171,17 +169,17 @@ void Metrics::count_document(const Telemetry& telemetry, Outcome outcome,
   if (outcome == Outcome::contended) retry_failed_.add();
 }
 
-void Metrics::swept(std::size_t left, std::size_t removed) {
+void AnswerMetrics::swept(std::size_t left, std::size_t removed) {
   sizes_.with({"total"}).set(static_cast<double>(left));
   sizes_.with({"expired"}).set(static_cast<double>(removed));
   cleanups_.add(removed);
 }
 
-void Metrics::write_outcomes(Exposition& out) const {
+void AnswerMetrics::write_outcomes(Exposition& out) const {
   out.family("once_outcomes_total", "Answers, by what they were about and what came of it.",
              Exposition::Type::counter);
   for (std::size_t i = 0; i < kPrimitives; ++i) {
-    for (std::size_t k = 0; k < kOutcomes; ++k) {
+    for (std::size_t k = 0; k < wire::kOutcomes; ++k) {
       const std::uint64_t count = outcomes_[i][k].value();
       if (count == 0 && !exists_from_start(door_, primitive_at(i), outcome_at(k))) continue;
       out.sample({{"primitive", name_of(primitive_at(i))}, {"outcome", name_of(outcome_at(k))}},
@@ -190,7 +188,7 @@ void Metrics::write_outcomes(Exposition& out) const {
   }
 }
 
-void Metrics::write_statuses(Exposition& out) const {
+void AnswerMetrics::write_statuses(Exposition& out) const {
   out.family("once_http_responses_total", "Answers, by their HTTP status.",
              Exposition::Type::counter);
   for (std::size_t status = 0; status < statuses_.size(); ++status) {
@@ -201,4 +199,4 @@ void Metrics::write_statuses(Exposition& out) const {
   }
 }
 
-}  // namespace once::api
+}  // namespace once::metrics

@@ -8,7 +8,11 @@
 #include "metrics/registry.h"
 #include "wire/message.h"
 
-namespace once::api {
+namespace once::metrics {
+
+using wire::Outcome;
+using wire::Response;
+using wire::Telemetry;
 
 enum class Primitive : std::uint8_t {
   claims,
@@ -39,9 +43,9 @@ Outcome outcome_of(const Subject& subject, const Response& response);
 Outcome outcome_of_part(const Telemetry& telemetry);  // Of one event of a batch.
 
 // Safe to share between threads. Counting takes no lock, except by the type of an event.
-class Metrics {
+class AnswerMetrics {
  public:
-  explicit Metrics(Door door = Door::api);
+  explicit AnswerMetrics(Door door = Door::api);
 
   // Returns the outcome that was counted.
   Outcome answered(const Subject& subject, const Response& response,
@@ -54,7 +58,7 @@ class Metrics {
   // The store's last sweep kept and removed this many items.
   void swept(std::size_t left, std::size_t removed);
 
-  metrics::Registry& registry() { return registry_; }
+  Registry& registry() { return registry_; }
 
  private:
   Outcome count(const Subject& subject, const Telemetry& telemetry, Outcome outcome,
@@ -63,31 +67,31 @@ class Metrics {
   void count_claims(const Telemetry& telemetry, std::string_view event_type);
   void count_document(const Telemetry& telemetry, Outcome outcome,
                       std::chrono::nanoseconds duration);
-  void write_outcomes(metrics::Exposition& out) const;
-  void write_statuses(metrics::Exposition& out) const;
+  void write_outcomes(Exposition& out) const;
+  void write_statuses(Exposition& out) const;
 
   const Door door_;
-  metrics::Registry registry_;
-  metrics::Family<metrics::Counter>& skipped_;
-  metrics::Family<metrics::Counter>& invalid_;
-  metrics::Family<metrics::Counter>& errors_;
-  metrics::Family<metrics::Counter>& operations_;
-  metrics::Family<metrics::Gauge>& sizes_;
-  metrics::Histogram& check_seconds_;
-  metrics::Histogram& update_seconds_;
-  metrics::Counter& conflicts_;
-  metrics::Counter& retry_success_;
-  metrics::Counter& retry_failed_;
-  metrics::Counter& checks_;
-  metrics::Counter& marks_;
-  metrics::Counter& removals_;
-  metrics::Counter& cleanups_;
+  Registry registry_;
+  Family<Counter>& skipped_;
+  Family<Counter>& invalid_;
+  Family<Counter>& errors_;
+  Family<Counter>& operations_;
+  Family<Gauge>& sizes_;
+  Histogram& check_seconds_;
+  Histogram& update_seconds_;
+  Counter& conflicts_;
+  Counter& retry_success_;
+  Counter& retry_failed_;
+  Counter& checks_;
+  Counter& marks_;
+  Counter& removals_;
+  Counter& cleanups_;
 
   // Counted for every request, so found by index instead of by name.
-  std::array<std::array<metrics::Counter, kOutcomes>, kPrimitives> outcomes_;
-  std::array<metrics::Counter, 600> statuses_;
+  std::array<std::array<Counter, wire::kOutcomes>, kPrimitives> outcomes_;
+  std::array<Counter, 600> statuses_;
 
-  const metrics::Registry::Collecting collecting_;  // Last: it uses all of the above.
+  const Registry::Collecting collecting_;  // Last: it uses all of the above.
 };
 
-}  // namespace once::api
+}  // namespace once::metrics

@@ -1,10 +1,10 @@
-#include "proxy/metrics_page.h"
+#include "server/metrics_page.h"
 
 #include "wire/problem.h"
 
-namespace once::proxy {
+namespace once::server {
 
-server::Reply MetricsPage::respond(api::Request request, Executor&, ReplyCallback) {
+Reply MetricsPage::respond(api::Request request, Executor&, ReplyCallback) {
   const std::string_view target = request.target;
   const std::string_view path = target.substr(0, target.find('?'));
   const bool is_metrics = path == "/metrics";
@@ -23,4 +23,14 @@ server::Reply MetricsPage::respond(api::Request request, Executor&, ReplyCallbac
   return page;
 }
 
-}  // namespace once::proxy
+MetricsServer::MetricsServer(const metrics::Registry& registry)
+    : page_(registry), server_({.threads = 1, .max_connections = 64}, page_) {}
+
+Result<std::string> MetricsServer::listen_if_asked(const std::string& address) {
+  if (address.empty()) return "";
+  const Result<std::string> url = server_.listen(address);
+  if (!url) return std::unexpected(url.error());
+  return "; metrics at " + *url + "/metrics";
+}
+
+}  // namespace once::server
