@@ -1,4 +1,4 @@
-#include "demo/audit.h"
+#include "demo/books.h"
 
 #include <gtest/gtest.h>
 
