@@ -8,10 +8,21 @@
 #include <memory>
 
 #include "base/mutex.h"
-#include "stores/memory/place.h"
+#include "once/key.h"
 #include "stores/memory/shard.h"
 
 namespace once::memory {
+
+inline constexpr std::size_t kShards = 64;  // A set of them is one word.
+
+// The shard of a partition, and its hash within the shard. The same in every run, so that a
+// simulation can be repeated.
+struct Place {
+  std::uint32_t shard = 0;
+  std::uint32_t hash = 0;
+};
+
+Place place_of(const Partition& partition);
 
 struct alignas(128) GuardedShard {
   explicit GuardedShard(UseClock& clock) : shard(clock) {}

@@ -1,4 +1,4 @@
-#include "stores/memory/place.h"
+#include "stores/memory/shards.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
