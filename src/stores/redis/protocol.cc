@@ -1,4 +1,4 @@
-#include "stores/redis/reply.h"
+#include "stores/redis/protocol.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// The keys of Redis that hold a partition's items.
+// What is in Redis: the keys that hold a partition's items, and an item as bytes.
 //
 //   once:{home}part:0   a string: the item at sort 0
 //   once:{home}part:n   a sorted set: all other items, a member each, by sort
@@ -8,7 +8,18 @@
 // are.
 //
 // All members have the score 0, because scores are doubles and sorts are not; they are ordered as
-// bytes. A member is the sort in 16 hexadecimal digits, and the record (record.h).
+// bytes. A member is the sort in 16 hexadecimal digits, and the record:
+//
+//   byte 0      'I' an integer, 'B' bytes
+//   1 to 8      version
+//   9 to 16     expiry in milliseconds, 2^63 - 1 for never
+//   17 to 24    'I': the integer in two's complement
+//               'B': a checksum of the key's name, the sort, the bytes above and the value
+//   25 on       'B': the value
+//
+// All numbers are big-endian. An integer has no checksum, because the server adds to it.
+//
+// The scripts read and write records, too (scripts.cc).
 #pragma once
 
 #include <cstddef>
@@ -17,6 +28,8 @@
 #include <string>
 #include <string_view>
 
+#include "once/error.h"
+#include "once/item.h"
 #include "once/key.h"
 
 namespace once::redis {
@@ -43,5 +56,20 @@ std::string pattern_of(std::string_view home_prefix);
 
 // The slot of a cluster in which all keys of a home are.
 std::uint16_t slot_of(std::string_view home);
+
+// Redis removes nothing by itself that expires at or after this time, which a script can still
+// count exactly. Nothing expires before kLeastExpiry, which is past as well.
+inline constexpr std::int64_t kLeastExpiry = 1;
+
+// `name` is that of the key; `digits` the sort's.
+std::string encode_record(std::string_view name, std::string_view digits, const Value& value,
+                          Version version, Time expiry);
+
+// `corrupt` whenever a check fails.
+Result<Item> decode_record(std::string_view name, std::string_view digits, std::string_view record);
+
+// Eight bytes, as in a record.
+std::string encode_number(std::uint64_t number);
+std::uint64_t decode_number(std::string_view bytes);
 
 }  // namespace once::redis
