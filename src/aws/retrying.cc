@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "aws/service_error.h"
+#include "aws/message.h"
 #include "once/write.h"
 
 namespace once::aws {

@@ -3,9 +3,9 @@
 #include <atomic>
 #include <utility>
 
+#include "aws/configuration.h"
 #include "aws/credential_chain.h"
-#include "aws/profiles.h"
-#include "aws/service_error.h"
+#include "aws/message.h"
 
 namespace once::dynamodb {
 namespace {

@@ -1,6 +1,10 @@
-#include "aws/profiles.h"
+#include "aws/configuration.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <utility>
 
 #include "aws/message.h"
 
@@ -8,12 +12,6 @@ namespace once::aws {
 namespace {
 
 bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 // Up to a comment, which a blank precedes.
 std::string_view without_comment(std::string_view value) {
@@ -45,8 +43,8 @@ std::string file_named(const Environment& environment, const char* variable, con
   return home.empty() ? "" : home + in_home;
 }
 
-void add(Profile& to, const std::string& path, ProfileFile kind, const std::string& name,
-         bool& found) {
+void add_profile(Profile& to, const std::string& path, ProfileFile kind, const std::string& name,
+                 bool& found) {
   const std::optional<std::string> text = path.empty() ? std::nullopt : file_content(path);
   if (!text) return;
   const std::map<std::string, Profile> profiles = parse_profiles(*text, kind);
@@ -57,6 +55,35 @@ void add(Profile& to, const std::string& path, ProfileFile kind, const std::stri
 }
 
 }  // namespace
+
+Environment process_environment() {
+  return [](const std::string& name) {
+    const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
+    return std::string(value == nullptr ? "" : value);
+  };
+}
+
+std::string endpoint_in(const Environment& environment, const std::string& service,
+                        const std::string& region) {
+  std::string own = "AWS_ENDPOINT_URL_";
+  for (const char c : service) own += static_cast<char>(std::toupper(c));
+  for (const std::string& name : {own, std::string("AWS_ENDPOINT_URL")}) {
+    if (std::string named = environment(name); !named.empty()) return named;
+  }
+  std::string endpoint = "https://";
+  return endpoint.append(service).append(".").append(region).append(".amazonaws.com");
+}
+
+std::optional<std::string> file_content(const std::string& path) {
+  constexpr std::size_t kLimit = 1U << 20U;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::string content(kLimit + 1, '\0');
+  file.read(content.data(), static_cast<std::streamsize>(content.size()));
+  if (file.bad() || std::cmp_greater(file.gcount(), kLimit)) return std::nullopt;
+  content.resize(static_cast<std::size_t>(file.gcount()));
+  return content;
+}
 
 std::map<std::string, Profile> parse_profiles(std::string_view text, ProfileFile kind) {
   std::map<std::string, Profile> profiles;
@@ -88,10 +115,10 @@ std::string profile_name(const Environment& environment) {
 std::optional<Profile> shared_profile(const Environment& environment, const std::string& name) {
   Profile profile;
   bool found = false;
-  add(profile, file_named(environment, "AWS_CONFIG_FILE", "/.aws/config"), ProfileFile::config,
-      name, found);
-  add(profile, file_named(environment, "AWS_SHARED_CREDENTIALS_FILE", "/.aws/credentials"),
-      ProfileFile::credentials, name, found);
+  add_profile(profile, file_named(environment, "AWS_CONFIG_FILE", "/.aws/config"),
+              ProfileFile::config, name, found);
+  add_profile(profile, file_named(environment, "AWS_SHARED_CREDENTIALS_FILE", "/.aws/credentials"),
+              ProfileFile::credentials, name, found);
   if (!found) return std::nullopt;
   return profile;
 }

@@ -1,14 +1,28 @@
-// The files that Amazon's tools share: ~/.aws/config and ~/.aws/credentials, with named profiles.
+// What Amazon's tools are configured by: variables, and the files ~/.aws/config and
+// ~/.aws/credentials with their named profiles.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "aws/environment.h"
-
 namespace once::aws {
+
+// The value of a variable; "" if it is not set. Injected, so that tests have their own.
+using Environment = std::function<std::string(const std::string& name)>;
+
+// This process's own.
+Environment process_environment();
+
+// The endpoint of a service such as "sqs": AWS_ENDPOINT_URL_SQS, AWS_ENDPOINT_URL, or Amazon's own
+// in that region.
+std::string endpoint_in(const Environment& environment, const std::string& service,
+                        const std::string& region);
+
+// Empty if the file does not exist or has more than a megabyte.
+std::optional<std::string> file_content(const std::string& path);
 
 // Names in lower case.
 using Profile = std::map<std::string, std::string>;
