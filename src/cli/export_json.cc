@@ -1,4 +1,4 @@
-#include "cli/export_text.h"
+#include "cli/export_json.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "cli/bounds.h"
+#include "cli/serving_options.h"
 
 #include <string>
 
@@ -32,6 +32,17 @@ Result<void> read_duration(const Invocation& invocation, std::string_view name, 
   }
   value = *given;
   return {};
+}
+
+Result<server::JournalOptions> journal_of(const Invocation& invocation) {
+  const auto log = invocation.option("log");
+  if (log && *log != "text" && *log != "json") {
+    return failure(ErrorCode::invalid, "--log is text or json");
+  }
+  server::JournalOptions options{.write = server::write_to_stderr};
+  if (log) options.least = server::Level::info;
+  if (log == "json") options.format = server::JournalOptions::Format::json;
+  return options;
 }
 
 }  // namespace once::cli
