@@ -1,5 +1,5 @@
 // openapi.yaml says what there is: every route, and every status of it, which a case below gets.
-#include "api/openapi.h"
+#include "api/routes.h"
 
 #include <array>
 #include <set>

@@ -62,6 +62,9 @@ RouteMatch match_route(std::string_view method, std::string_view target);
 // The methods that the target's path takes, as in the header Allow; empty if the path is unknown.
 std::string allowed_methods(std::string_view target);
 
+// The same as openapi.yaml, as it was when this was built.
+std::string_view openapi_yaml();
+
 // What a request is counted as. One whose method the path does not take still counts as a request
 // to the path's primitive.
 Subject subject_of(const RouteMatch& match);
