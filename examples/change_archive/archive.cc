@@ -37,7 +37,7 @@ once::Result<Json> parsed(const once::Bytes& bytes) {
   const bool is_change = change.is_object() && change.contains("history") &&
                          change["history"].is_array() && change.contains("meetings") &&
                          change.contains("processed");
-  if (!is_change) return once::failure(once::ErrorCode::corrupt, "what stands there is no change");
+  if (!is_change) return once::failure(once::ErrorCode::corrupt, "the stored entry is no change");
   return change;
 }
 

@@ -1,5 +1,5 @@
 // One change, edited by many at once: customers' back ends that record what they did, and people
-// who edit it and plan meetings. Nobody's entry is lost and none is there twice.
+// who edit it and plan meetings. No entry is lost, and none is recorded twice.
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -39,7 +39,7 @@ constexpr std::string_view kHelp =
   --customers N    the first form: how many (30)
   --seed N         the first form: what happens when (1)
 
-Whoever was interrupted simply does the same again: an entry is recorded once.
+After an interruption, do the same again: an entry is recorded once.
 )";
 constexpr examples::Program kProgram("change_archive", kHelp);
 

@@ -51,7 +51,7 @@ std::span<const Route> routes();
 // The row for a request. The views point into the target.
 struct RouteMatch {
   const Route* route = nullptr;    // Null: the path is unknown, or does not take the method.
-  const Route* any_row = nullptr;  // A row of the path for whatever method; null: unknown path.
+  const Route* any_row = nullptr;  // A row of the path, for any method; null: unknown path.
   std::string_view name;           // Of the path's "{}", still percent-encoded.
   std::string_view query;          // Without the question mark.
 };

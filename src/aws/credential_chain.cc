@@ -239,7 +239,7 @@ class Chain {
       kept_ = source;
       return std::move(**keys);
     }
-    if (kept_) return failure(ErrorCode::unavailable, "where keys came from there are none now");
+    if (kept_) return failure(ErrorCode::unavailable, "the source of the keys has none any more");
     return failure(ErrorCode::denied,
                    "no keys in the environment, in the shared files, from a container or from an "
                    "instance's metadata");

@@ -318,7 +318,7 @@ const Command kCommand = {
     .help = R"help(Usage: once import [--namespace NAME]
 
 Reads on standard input what 'once export' wrote, all of it or the items of one namespace, into a
-store that should be empty: what stands there already is left as it is, and exit is 1 if it is not the
+store that should be empty: what is there already is left as it is, and exit is 1 if it is not the
 same. Nothing is imported before all of the input was found whole and sound; a bad line is named by
 its number. An import that was cut short is simply repeated.
 

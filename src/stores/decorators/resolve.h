@@ -1,4 +1,4 @@
-// Finds out what became of a commit whose reply was lost, from the current items of its keys
+// Finds out the outcome of a commit whose reply was lost, from the current items of its keys
 // (docs/hazards.md#h7).
 #pragma once
 

@@ -48,7 +48,7 @@ std::uint8_t byte_at(std::string_view text, std::size_t i) {
   return static_cast<std::uint8_t>(text[i]);
 }
 
-// The length of the UTF-8 character at the start of `text`; 0 if that is none.
+// The length of the UTF-8 character at the start of `text`; 0 if there is no such character.
 std::size_t character(std::string_view text) {
   const std::uint8_t lead = byte_at(text, 0);
   if (lead < 0x80) return 1;

@@ -5,7 +5,7 @@
 //   v    N or B  the value: an integer, or bytes
 //   ver  N       the version
 //   exp  N       the expiry in milliseconds, missing for never
-//   ttl  N       when DynamoDB may remove it, in seconds: no sooner than anybody's clock says so
+//   ttl  N       when DynamoDB may remove it, in seconds: not before it has expired by every clock
 #pragma once
 
 #include <cstddef>
