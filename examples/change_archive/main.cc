@@ -77,10 +77,10 @@ int save_page(once::Once& once, const std::string& change, const std::string& et
 }
 
 int show(once::Once& once, const std::string& change) {
-  const auto standing = change_archive::load(once, change);
-  if (!standing) return kProgram.fail(standing.error());
-  if (!*standing) return kProgram.fail({once::ErrorCode::invalid, "there is no such change"});
-  std::cout << (*standing)->etag << '\n' << (*standing)->change.dump(2) << '\n';
+  const auto current = change_archive::load(once, change);
+  if (!current) return kProgram.fail(current.error());
+  if (!*current) return kProgram.fail({once::ErrorCode::invalid, "there is no such change"});
+  std::cout << (*current)->etag << '\n' << (*current)->change.dump(2) << '\n';
   return 0;
 }
 

@@ -31,9 +31,9 @@ class RivalStore final : public Decorator<Store> {
  protected:
   Result<CommitOutcome> do_commit(Transaction transaction) override {
     const documents::Modify touch =
-        [](const std::optional<documents::Content>& standing) -> Result<documents::Modified> {
-      if (!standing) return Keep{};
-      return *standing;
+        [](const std::optional<documents::Content>& current) -> Result<documents::Modified> {
+      if (!current) return Keep{};
+      return *current;
     };
     EXPECT_TRUE(rival_.update("d", {touch, {}, {}}));
     return inner_.commit(transaction);

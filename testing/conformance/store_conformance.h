@@ -65,7 +65,7 @@ Item item_of(const Write& write);  // What a put leaves.
 
 ::testing::AssertionResult is_committed(const Result<CommitOutcome>& answer);
 ::testing::AssertionResult is_lost(const Result<CommitOutcome>& answer, std::size_t write,
-                                   const std::optional<Item>& standing);
+                                   const std::optional<Item>& current);
 
 // Works on every kind of Result.
 template <class T>

@@ -110,13 +110,13 @@ void Attempts::take(Attempt& attempt, Answer answer) {
 
 // The second sending lost: to the first one, which landed late, or to another writer.
 void Attempts::take_lost(Attempt& attempt, Lost lost) {
-  std::vector<std::optional<Item>> standing(attempt.writes.size());
-  standing[lost.write] = std::move(lost.current);
+  std::vector<std::optional<Item>> current(attempt.writes.size());
+  current[lost.write] = std::move(lost.current);
   attempt.final_reading = true;
   attempt.state = State::in_doubt;
-  const Resolution resolution = resolve(attempt.writes, standing);
+  const Resolution resolution = resolve(attempt.writes, current);
   if (std::holds_alternative<StillUnknown>(resolution)) return;
-  judge(attempt, standing);
+  judge(attempt, current);
 }
 
 void Attempts::send() {
