@@ -20,7 +20,7 @@ class ApiMetrics : public ServiceFixture {
     return response;
   }
 
-  // The value of a sample, such as `n_total{a="b"}`; -1 if there is none.
+  // The value of a sample, such as `n_total{a="b"}`; -1 if it is missing.
   double value(const std::string& sample) {
     const std::string text = "\n" + get("/metrics").body;
     const std::size_t at = text.find("\n" + sample + " ");

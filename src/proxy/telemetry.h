@@ -8,7 +8,7 @@
 
 #include "metrics/answer_metrics.h"
 #include "server/journal.h"
-#include "server/trace.h"
+#include "server/observer.h"
 
 namespace once::proxy {
 

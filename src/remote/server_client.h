@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/deadline.h"
+#include "base/backoff.h"
 #include "base/mutex.h"
 #include "client/http_client.h"
 #include "once/entropy.h"

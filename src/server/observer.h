@@ -1,17 +1,31 @@
-// Counts every request and answer of the server, gives each request an id, and writes notable ones
-// to the journal. Safe to share between threads.
+// What is known of every request: its id and trace, and what is counted and written about it.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "metrics/answer_metrics.h"
 #include "server/journal.h"
-#include "server/trace.h"
 
 namespace once::server {
+
+// W3C trace context: the caller's trace and span, from a request's traceparent.
+struct Trace {
+  std::string trace_id;   // 32 hex digits.
+  std::string parent_id;  // 16 hex digits: the caller's span.
+  bool sampled = false;   // The caller records this trace.
+};
+
+// Empty if it is invalid: then it is ignored.
+std::optional<Trace> parse_traceparent(std::string_view text);
+
+// As a traceparent, with `parent_id` as the calling span.
+std::string format_traceparent(const Trace& trace);
+
+std::string new_span_id();
 
 // A request that is not answered yet.
 struct RequestContext {
@@ -25,6 +39,8 @@ struct RequestContext {
   std::chrono::steady_clock::time_point start;
 };
 
+// Counts every request and answer of the server, gives each request an id, and writes notable ones
+// to the journal. Safe to share between threads.
 class Observer {
  public:
   // Both must outlive it. `instance` makes the ids of this server different from others'.
