@@ -1,5 +1,4 @@
 #include <array>
-#include <iostream>
 
 #include "cli/answer.h"
 #include "cli/invocation.h"
@@ -59,12 +58,7 @@ Result<proxy::ProxyOptions> options_of(const Invocation& invocation) {
 }
 
 int run(const Invocation& invocation) {
-  const Result<proxy::ProxyOptions> options = options_of(invocation);
-  if (!options) return print_error(invocation, options.error());
-  const Result<void> served = proxy::serve(*options, [](const std::string& line) {
-    std::cout << line << '\n' << std::flush;
-  });
-  return served ? kDone : print_error(invocation, served.error());
+  return run_server(invocation, options_of(invocation), proxy::serve);
 }
 
 constexpr std::array kOptions = {

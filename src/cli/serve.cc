@@ -1,7 +1,6 @@
 #include "server/serve.h"
 
 #include <array>
-#include <iostream>
 
 #include "cli/answer.h"
 #include "cli/config.h"
@@ -61,12 +60,7 @@ Result<server::ServeOptions> options_of(const Invocation& invocation) {
 }
 
 int run(const Invocation& invocation) {
-  const Result<server::ServeOptions> options = options_of(invocation);
-  if (!options) return print_error(invocation, options.error());
-  const Result<void> served = server::serve(*options, [](const std::string& line) {
-    std::cout << line << '\n' << std::flush;
-  });
-  return served ? kDone : print_error(invocation, served.error());
+  return run_server(invocation, options_of(invocation), server::serve);
 }
 
 constexpr std::array kOptions = {

@@ -1,5 +1,6 @@
 #include "cli/serving_options.h"
 
+#include <iostream>
 #include <string>
 
 #include "wire/text.h"
@@ -33,6 +34,8 @@ Result<void> read_duration(const Invocation& invocation, std::string_view name, 
   value = *given;
   return {};
 }
+
+void announce(const std::string& line) { std::cout << line << '\n' << std::flush; }
 
 Result<server::JournalOptions> journal_of(const Invocation& invocation) {
   const auto log = invocation.option("log");

@@ -1,10 +1,13 @@
-// Options of the commands that serve: numbers and durations within bounds, and --log.
+// The commands that serve: their options, which are numbers and durations within bounds and --log,
+// and how they run.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
+#include "cli/answer.h"
 #include "cli/invocation.h"
 #include "once/time.h"
 #include "server/journal.h"
@@ -18,7 +21,18 @@ Result<void> read_count(const Invocation& invocation, std::string_view name, std
 Result<void> read_duration(const Invocation& invocation, std::string_view name, Duration most,
                            Duration& value);
 
+// A line on standard output, at once.
+void announce(const std::string& line);
+
 // What --log asks for, to standard error. Without the option, what is at least a warning, as text.
 Result<server::JournalOptions> journal_of(const Invocation& invocation);
+
+// Serves until it is told to stop. What it says when it is ready goes to standard output.
+template <class Options, class Serve>
+int run_server(const Invocation& invocation, const Result<Options>& options, Serve serve) {
+  if (!options) return print_error(invocation, options.error());
+  const Result<void> served = serve(*options, announce);
+  return served ? kDone : print_error(invocation, served.error());
+}
 
 }  // namespace once::cli

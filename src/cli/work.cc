@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <iostream>
 
 #include "cli/answer.h"
 #include "cli/invocation.h"
@@ -77,10 +76,7 @@ Result<work::ServeOptions> options_of(const Invocation& invocation) {
 int run(const Invocation& invocation) {
   const Result<work::ServeOptions> options = options_of(invocation);
   if (!options) return refuse_usage("work", options.error().message);
-  const Result<void> served = work::serve(*options, [](const std::string& line) {
-    std::cout << line << '\n' << std::flush;
-  });
-  return served ? kDone : print_error(invocation, served.error());
+  return run_server(invocation, options, work::serve);
 }
 
 constexpr std::array kOptions = {
