@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <csignal>
 #include <map>
 #include <thread>
 
@@ -11,6 +12,7 @@
 #include "primitives/keys.h"
 #include "stores/redis/cluster_fixture.h"
 #include "testing/code_of.h"
+#include "testing/started_plan.h"
 
 namespace once::testing {
 namespace {
@@ -186,6 +188,53 @@ TEST_F(RedisClusterTest, ReshardingUnderLoadLosesNothingAndLeavesNoGap) {
       }
     }
   }
+}
+
+// A server that takes connections and answers nothing, until this is destroyed.
+class Hung {
+ public:
+  explicit Hung(const RedisServer& server) : pid_(server.pid()) { ::kill(pid_, SIGSTOP); }
+  ~Hung() { ::kill(pid_, SIGCONT); }
+  Hung(const Hung&) = delete;
+  Hung& operator=(const Hung&) = delete;
+
+ private:
+  const pid_t pid_;
+};
+
+// A claim whose key is on that server.
+std::string claim_on(const RedisCluster& cluster, std::size_t server, const std::string& prefix) {
+  for (int i = 0;; ++i) {
+    std::string name = prefix + std::to_string(i);
+    const Key key = claims::claim_key("", name);
+    if (cluster.owner_of(redis::slot_of(key.partition.home)) == server) return name;
+  }
+}
+
+TEST_F(RedisClusterTest, H37_AMasterThatHangsHoldsUpNeitherAnotherNorARenewal) {
+  // Its calls end before the cluster notices that a server is gone, which takes it 15 s.
+  store_ = open_redis({.port = cluster().port(), .timeout = std::chrono::seconds(5)}).value();
+  BatchingDriver driver(*store_);
+  const auto take = [](const std::string& name) {
+    return claims::take(claims::claim_key("", name), {.owner = "test"});
+  };
+  const std::string job = claim_on(cluster(), 1, "job");
+  const std::string other = claim_on(cluster(), 2, "other");
+  const std::string slow = claim_on(cluster(), 0, "slow");
+  const auto claimed = std::get<Claimed>(driver.run(take(job)).value());
+  std::vector<StartedPlan<ClaimOutcome>> waiting;
+  const Hung hung(cluster().server(0));
+  for (int i = 0; i < 8; ++i) waiting.emplace_back(driver, take(slow));
+  EXPECT_TRUE(std::holds_alternative<Claimed>(driver.run(take(other)).value()));
+  // Also after the first attempts on the silent server have failed.
+  int renewals = 0;
+  while (!waiting[0].answered()) {
+    const auto renewed = driver.run(
+        claims::renew(claims::claim_key("", job), claimed.ticket, std::chrono::seconds(30)));
+    ASSERT_TRUE(std::holds_alternative<Renewed>(renewed.value()));
+    ++renewals;
+  }
+  EXPECT_GT(renewals, 20);
 }
 
 }  // namespace
