@@ -1,6 +1,8 @@
 #include "drivers/rounds.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "drivers/perform.h"
@@ -9,10 +11,15 @@
 namespace once::detail {
 namespace {
 
-// Urgent ones go before the others, in the order in which they came.
+// Urgent ones go before the others; both keep their order.
 void put_urgent_first(std::vector<Task*>& tasks) {
   const auto is_urgent = [](const Task* task) { return task->urgent; };
-  if (std::ranges::any_of(tasks, is_urgent)) std::ranges::stable_partition(tasks, is_urgent);
+  if (std::ranges::none_of(tasks, is_urgent)) return;
+  std::vector<Task*> sorted;
+  sorted.reserve(tasks.size());
+  std::ranges::copy_if(tasks, std::back_inserter(sorted), is_urgent);
+  std::ranges::copy_if(tasks, std::back_inserter(sorted), std::not_fn(is_urgent));
+  tasks = std::move(sorted);
 }
 
 // Splits `tasks` so that each part is as large as the store takes at most in one call. A larger

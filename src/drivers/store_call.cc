@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "drivers/perform.h"
 
@@ -9,7 +10,10 @@ namespace once::detail {
 namespace {
 
 // A list walks the whole store.
-constexpr std::uint64_t kWholeStore = 0;
+constexpr std::uint64_t kWholeStore = std::numeric_limits<std::uint64_t>::max();
+
+// One after the other in a call, to save the way to its thread and back.
+constexpr std::size_t kScansInCall = 16;
 
 std::span<const Key> keys_of(const Step& step) {
   if (auto* const* one = std::get_if<GetOneStep*>(&step)) return {(*one)->key, 1};
@@ -107,7 +111,7 @@ std::size_t most_in_call(CallKind kind, const Limits& limits) {
     case CallKind::get: return limits.keys_per_get;
     case CallKind::scan: break;
   }
-  return 1;
+  return kScansInCall;
 }
 
 std::vector<std::uint64_t> places_of(const Step& step, const Store& store) {

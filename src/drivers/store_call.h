@@ -12,7 +12,7 @@ enum class CallKind : std::uint8_t { commit, get, scan };
 
 CallKind kind_of(const Step& step);
 
-// Keys or transactions: what a store bounds in one call.
+// Keys, transactions or scans: what is bounded in one call.
 std::size_t size_of(const Step& step);
 
 // The most of them in one call of that kind.
@@ -25,8 +25,8 @@ struct StoreCall {
   CallKind kind = CallKind::commit;
   bool urgent = false;
   std::vector<std::uint64_t> places;
-  std::vector<Task*> tasks;   // Each is suspended at a step of that kind; scans come one by one.
-  bool counted_slow = false;  // When it was begun, one of its places was slow.
+  std::vector<Task*> tasks;                    // Each is suspended at a step of that kind.
+  bool counted_slow = false;                   // When it was begun, one of its places was slow.
   std::chrono::steady_clock::duration took{};  // Of perform().
 
   // Gives versions to the writes. Before perform(), on the driver's thread, so that they are drawn
