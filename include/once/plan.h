@@ -101,4 +101,8 @@ inline detail::StoreLimits store_limits() { return {}; }  // A pointer, good for
 inline detail::FreshVersion fresh_version() { return {}; }
 inline detail::RandomNumber random_number() { return {}; }
 
+// From here on the steps of the whole operation go before those of others, by a way of their own
+// where a driver has several: for what is worthless when it is late, as a renewal is.
+inline detail::GoFirst go_first() { return {}; }
+
 }  // namespace once

@@ -23,6 +23,11 @@ struct Limits {
   std::size_t writes_per_commit = 1;
   std::size_t commits_per_group = 10'000;  // Transactions in one commit_each.
   std::size_t keys_per_get = 10'000;
+
+  // Calls that a batching driver makes at once (docs/hazards.md#h37). More than 1 is for stores
+  // that are servers. Where the engine is in this process, grouping is what makes it fast.
+  std::size_t calls_in_flight = 1;
+
   std::size_t value_bytes = 0;
   std::size_t partition_bytes = 0;  // Home and part together.
   bool one_home_per_commit = false;
@@ -90,6 +95,11 @@ class Store {
 
   // One line for people: the engine, where its data is, what an answer promises.
   virtual std::string describe() const = 0;
+
+  // Keys of one place may be slow together: those of a partition, or of one server. Where several
+  // calls are in flight, plans share a call only if their keys are in the same places. Costs no
+  // round trip.
+  virtual std::uint64_t place(const Key& key) const;
 
   // The time by which items expire and leases end. Never steps back; costs no round trip.
   virtual Time now() = 0;

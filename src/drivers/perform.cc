@@ -18,7 +18,9 @@ struct Performer {
   }
   void operator()(ListStep* step) const { step->answer = store.list(*step->request); }
   void operator()(CommitEachStep* step) const {
-    step->answer = store.commit_each(stamped(step->transactions, entropy));
+    stamp_each(step->transactions, entropy);
+    const std::vector<Transaction> each(step->transactions.begin(), step->transactions.end());
+    step->answer = store.commit_each(each);
   }
   void operator()(ChangeStep*) const {}
   void operator()(PauseStep*) const {}
@@ -37,7 +39,7 @@ void stamp(std::span<Write> writes, Entropy& entropy) {
   }
 }
 
-std::vector<Transaction> stamped(std::span<const std::span<Write>> transactions, Entropy& entropy) {
+void stamp_each(std::span<const std::span<Write>> transactions, Entropy& entropy) {
   std::uint64_t needed = 0;
   for (const std::span<Write>& writes : transactions) {
     needed += static_cast<std::uint64_t>(std::ranges::count_if(writes, needs_version));
@@ -49,7 +51,6 @@ std::vector<Transaction> stamped(std::span<const std::span<Write>> transactions,
       if (needs_version(write)) write.version = {next.number++};
     }
   }
-  return {transactions.begin(), transactions.end()};
 }
 
 void perform(const Step& step, Store& store, Entropy& entropy) {

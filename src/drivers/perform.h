@@ -13,8 +13,8 @@ void stamp(std::span<Write> writes, Entropy& entropy);
 // Performs one step of any kind but change and pause, and fills in its answer.
 void perform(const Step& step, Store& store, Entropy& entropy);
 
-// Gives versions likewise; answers the transactions in the store's form.
-std::vector<Transaction> stamped(std::span<const std::span<Write>> transactions, Entropy& entropy);
+// The same for several transactions.
+void stamp_each(std::span<const std::span<Write>> transactions, Entropy& entropy);
 
 // Whether the step's answer says that a commit may have been written.
 bool is_unknown(const Step& step);

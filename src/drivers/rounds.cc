@@ -1,7 +1,9 @@
 #include "drivers/rounds.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <utility>
 
 #include "drivers/perform.h"
 #include "kernel/change.h"
@@ -9,43 +11,25 @@
 namespace once::detail {
 namespace {
 
-std::span<const Key> keys_of(const Step& step) {
-  if (auto* const* one = std::get_if<GetOneStep*>(&step)) return {(*one)->key, 1};
-  return std::get<GetStep*>(step)->keys;
+// Urgent ones go before the others; both keep their order.
+void put_urgent_first(std::vector<Task*>& tasks) {
+  const auto is_urgent = [](const Task* task) { return task->urgent; };
+  if (std::ranges::none_of(tasks, is_urgent)) return;
+  std::vector<Task*> sorted;
+  sorted.reserve(tasks.size());
+  std::ranges::copy_if(tasks, std::back_inserter(sorted), is_urgent);
+  std::ranges::copy_if(tasks, std::back_inserter(sorted), std::not_fn(is_urgent));
+  tasks = std::move(sorted);
 }
 
-std::span<const std::span<Write>> transactions_of(const Step& step) {
-  if (auto* const* one = std::get_if<CommitStep*>(&step)) return {&(*one)->writes, 1};
-  return std::get<CommitEachStep*>(step)->transactions;
-}
-
-// Gives a step its part of a joint answer.
-void answer_commits(const Step& step, std::span<Result<CommitOutcome>> outcomes) {
-  if (auto* const* one = std::get_if<CommitStep*>(&step)) {
-    (*one)->answer = std::move(outcomes.front());
-    return;
-  }
-  std::get<CommitEachStep*>(step)->answer = std::vector(std::make_move_iterator(outcomes.begin()),
-                                                        std::make_move_iterator(outcomes.end()));
-}
-
-void answer_get(const Step& step, std::span<std::optional<Item>> items) {
-  if (auto* const* one = std::get_if<GetOneStep*>(&step)) {
-    (*one)->answer = std::move(items.front());
-    return;
-  }
-  std::get<GetStep*>(step)->answer =
-      std::vector(std::make_move_iterator(items.begin()), std::make_move_iterator(items.end()));
-}
-
-// Splits `tasks` so that the sizes in each part add up to at most `limit`. A larger task is a part
-// of its own.
-template <class Size, class Part>
-void in_parts(const std::vector<Task*>& tasks, std::size_t limit, Size size, Part part) {
+// Splits `tasks` so that each part is as large as the store takes at most in one call. A larger
+// task is a part of its own.
+template <class Part>
+void in_parts(const std::vector<Task*>& tasks, std::size_t limit, Part part) {
   std::vector<Task*> taken;
   std::size_t total = 0;
   for (Task* task : tasks) {
-    const std::size_t more = size(*task);
+    const std::size_t more = size_of(task->step);
     if (!taken.empty() && total + more > limit) {
       part(std::exchange(taken, {}));
       total = 0;
@@ -53,18 +37,21 @@ void in_parts(const std::vector<Task*>& tasks, std::size_t limit, Size size, Par
     taken.push_back(task);
     total += more;
   }
-  if (!taken.empty()) part(taken);
+  if (!taken.empty()) part(std::move(taken));
 }
 
 }  // namespace
 
 Rounds::Rounds(Store& store, Clock& clock, Entropy& entropy, std::size_t max_changes_per_key,
-               Dispatch dispatch)
+               Dispatch dispatch, Launch launch)
     : store_(store),
       clock_(clock),
       entropy_(entropy),
       dispatch_(std::move(dispatch)),
-      queues_(store.limits(), max_changes_per_key) {}
+      launch_(std::move(launch)),
+      queues_(store.limits(), max_changes_per_key) {
+  if (launch_) calls_.emplace(store);
+}
 
 void Rounds::begin(Task& task) {
   task.combines = true;
@@ -87,26 +74,43 @@ void Rounds::admit(std::unique_ptr<Task> task) {
 void Rounds::run_round() {
   wake();
   start_groups();
-  const std::vector<Task*> getting = std::exchange(getting_, {});
-  const std::vector<Task*> scanning = std::exchange(scanning_, {});
-  const std::vector<Task*> committing = std::exchange(committing_, {});
-  in_parts(
-      committing, store_.limits().commits_per_group,
-      [](Task& task) { return transactions_of(task.step).size(); },
-      [this](const std::vector<Task*>& part) { perform_commits(part); });
-  in_parts(
-      getting, store_.limits().keys_per_get, [](Task& task) { return keys_of(task.step).size(); },
-      [this](const std::vector<Task*>& part) { perform_gets(part); });
-  for (Task* task : scanning) perform(task->step, store_, entropy_);
-  for (const auto* performed : {&committing, &getting, &scanning}) {
-    for (Task* task : *performed) settle(*task);
+  if (calls_) return launch_calls();
+  std::array<std::vector<Task*>, kKinds> waiting;
+  waiting.swap(waiting_);
+  for (const CallKind kind : {CallKind::commit, CallKind::get, CallKind::scan}) {
+    std::vector<Task*>& tasks = waiting[static_cast<std::size_t>(kind)];
+    put_urgent_first(tasks);
+    in_parts(tasks, most_in_call(kind, store_.limits()), [&](std::vector<Task*> part) {
+      StoreCall call{.kind = kind, .tasks = std::move(part)};
+      call.stamp(entropy_);
+      call.perform(store_, entropy_);
+    });
+  }
+  for (const std::vector<Task*>& performed : waiting) {
+    for (Task* task : performed) settle(*task);
+  }
+}
+
+void Rounds::finish(const StoreCall& call) {
+  calls_->finish(call);
+  for (Task* task : call.tasks) settle(*task);
+}
+
+void Rounds::launch_calls() {
+  while (std::optional<StoreCall> call = calls_->take_next()) {
+    std::erase_if(call->tasks, [this](Task* task) { return end_if_late(*task); });
+    if (call->tasks.empty()) {
+      calls_->finish(*call);
+      continue;
+    }
+    call->stamp(entropy_);
+    launch_(std::move(*call));
   }
 }
 
 Time Rounds::next_due() const {
-  if (!getting_.empty() || !scanning_.empty() || !committing_.empty() || queues_.ready()) {
-    return Time::min();
-  }
+  const auto waits = [](const std::vector<Task*>& tasks) { return !tasks.empty(); };
+  if (queues_.ready() || std::ranges::any_of(waiting_, waits)) return Time::min();
   return paused_.empty() ? kNever : paused_.begin()->first;
 }
 
@@ -128,19 +132,16 @@ void Rounds::settle(Task& task) {
 }
 
 bool Rounds::place(Task& task) {
-  if (std::holds_alternative<ScanStep*>(task.step) ||
-      std::holds_alternative<ListStep*>(task.step)) {
-    scanning_.push_back(&task);
-  } else if (std::holds_alternative<CommitStep*>(task.step) ||
-             std::holds_alternative<CommitEachStep*>(task.step)) {
-    committing_.push_back(&task);
-  } else if (auto* const* pause = std::get_if<PauseStep*>(&task.step)) {
+  if (auto* const* pause = std::get_if<PauseStep*>(&task.step)) {
     paused_.emplace(std::min(later(clock_.now(), (*pause)->length), task.deadline), &task);
-  } else if (!std::holds_alternative<ChangeStep*>(task.step)) {
-    getting_.push_back(&task);
-  } else if (!queues_.push(task)) {
+  } else if (std::holds_alternative<ChangeStep*>(task.step)) {
+    if (queues_.push(task)) return true;
     fail_step(task.step, {ErrorCode::unavailable, "too many changes wait on one key"});
     return false;
+  } else if (calls_) {
+    calls_->push(task);
+  } else {
+    waiting_[static_cast<std::size_t>(kind_of(task.step))].push_back(&task);
   }
   return true;
 }
@@ -186,43 +187,6 @@ void Rounds::start_groups() {
 void Rounds::finish_group(const KeyQueues::Group& group) {
   queues_.finish(group.key);
   for (Task* member : group.members) settle(*member);
-}
-
-// A joint get that fails is repeated one by one, so that a bad key fails only its own get.
-void Rounds::perform_gets(const std::vector<Task*>& tasks) {
-  std::vector<Key> keys;
-  for (const Task* task : tasks) {
-    const std::span<const Key> wanted = keys_of(task->step);
-    keys.insert(keys.end(), wanted.begin(), wanted.end());
-  }
-  Result<std::vector<std::optional<Item>>> items = failure(ErrorCode::unavailable, "");
-  if (tasks.size() > 1) items = store_.get(keys);
-  std::size_t at = 0;
-  for (const Task* task : tasks) {
-    if (!items) {
-      perform(task->step, store_, entropy_);
-      continue;
-    }
-    const std::size_t count = keys_of(task->step).size();
-    answer_get(task->step, std::span(*items).subspan(at, count));
-    at += count;
-  }
-}
-
-void Rounds::perform_commits(const std::vector<Task*>& tasks) {
-  std::vector<Transaction> transactions;
-  transactions.reserve(tasks.size());
-  for (const Task* task : tasks) {
-    const std::vector<Transaction> wanted = stamped(transactions_of(task->step), entropy_);
-    transactions.insert(transactions.end(), wanted.begin(), wanted.end());
-  }
-  std::vector<Result<CommitOutcome>> outcomes = store_.commit_each(transactions);
-  std::size_t at = 0;
-  for (const Task* task : tasks) {
-    const std::size_t count = transactions_of(task->step).size();
-    answer_commits(task->step, std::span(outcomes).subspan(at, count));
-    at += count;
-  }
 }
 
 }  // namespace once::detail

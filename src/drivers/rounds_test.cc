@@ -71,6 +71,20 @@ TEST_F(RoundsTest, AllCommitsOfARoundAreOneCommitEach) {
   for (int i = 0; i < 50; ++i) EXPECT_EQ(answers[i]->value(), i + 1);
 }
 
+Plan<std::int64_t> count_up_first(Key key) {
+  co_await go_first();
+  co_return co_await count_up(std::move(key));
+}
+
+TEST_F(RoundsTest, H37_UrgentPlansGoFirstInARound) {
+  std::deque<std::optional<Result<std::int64_t>>> answers;
+  for (int i = 0; i < 3; ++i) admit(count_up(kHot), answers);
+  admit(count_up_first(kHot), answers);
+  run_until_idle();
+  EXPECT_EQ(answers[3]->value(), 1);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(answers[i]->value(), i + 2);
+}
+
 TEST_F(RoundsTest, AllGetsOfARoundAreOneGet) {
   const auto read = [](Key key) -> Plan<bool> {
     const std::optional<Item> item = co_await get(key);

@@ -112,6 +112,12 @@ Checked check_scan(const ScanRequest& request, const Limits& limits) {
 
 }  // namespace
 
+std::uint64_t Store::place(const Key& key) const {
+  constexpr std::uint64_t kPrime = 1'099'511'628'211U;
+  const std::hash<std::string_view> hash;
+  return hash(key.partition.home) * kPrime ^ hash(key.partition.part);
+}
+
 Result<std::vector<std::optional<Item>>> Store::get(std::span<const Key> keys) {
   if (keys.empty()) return {};
   if (keys.size() > limits().keys_per_get) {

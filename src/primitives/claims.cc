@@ -195,6 +195,7 @@ Plan<ClaimOutcome> take_within(Key key, ClaimRequest request, Duration wait) {
 }
 
 Plan<RenewOutcome> renew(Key key, Ticket ticket, Duration lease) {
+  co_await go_first();
   if (const Result<void> ok = check_times(lease, {}); !ok) co_return std::unexpected(ok.error());
   Result<OpenTicket> open = unseal(ticket);
   if (!open) co_return Fenced{};

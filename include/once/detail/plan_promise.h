@@ -76,6 +76,7 @@ class PlanState {
   const Limits& limits;
   Entropy& entropy;
   bool combines = false;         // The driver takes ChangeSteps and merges them.
+  bool urgent = false;           // The plan's steps go before those of others.
   PromiseBase* leaf = nullptr;   // Null before the start and after the end.
   std::coroutine_handle<> next;  // Resumed before control goes back to the driver.
   Step step;                     // What the leaf waits for.
@@ -171,6 +172,7 @@ struct StoreLimits {};
 struct Combines {};
 struct FreshVersion {};
 struct RandomNumber {};
+struct GoFirst {};
 
 template <class T>
 struct Ready {
@@ -233,6 +235,7 @@ class Promise final : public PromiseBase {
   Ready<bool> await_transform(Combines) { return {state->combines}; }
   Ready<Version> await_transform(FreshVersion) { return {state->entropy.version()}; }
   Ready<std::uint64_t> await_transform(RandomNumber) { return {state->entropy.random()}; }
+  Ready<bool> await_transform(GoFirst) { return {state->urgent = true}; }
 
   std::optional<Result<T>> result;
 };

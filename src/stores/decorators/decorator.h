@@ -15,6 +15,7 @@ class Decorator : public Interface {
 
   const Limits& limits() const override { return inner_.limits(); }
   std::string describe() const override { return inner_.describe(); }
+  std::uint64_t place(const Key& key) const override { return inner_.place(key); }
   Time now() override { return inner_.now(); }
   Result<Swept> sweep(std::size_t limit) override { return inner_.sweep(limit); }
 

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <thread>
 
+#include "once/claims.h"
 #include "stores/dynamodb/faults_fixture.h"
+#include "testing/started_plan.h"
 
 namespace once::testing {
 namespace {
@@ -209,6 +211,32 @@ TEST_F(DynamoDbFaults, NothingAcknowledgedIsLostAndNothingIsAppliedTwice) {
   EXPECT_GE(number_at(key("sum")), sure);
   EXPECT_LE(number_at(key("sum")), sure + unsure);
   EXPECT_GT(sure, 300);
+}
+
+Plan<bool> exists(Key key) {
+  const std::optional<Item> item = co_await get(key);
+  co_return item.has_value();
+}
+
+TEST_F(DynamoDbFaults, H37_AThrottledKeyHoldsUpNeitherAnotherKeyNorARenewal) {
+  BatchingDriver driver(*store_);
+  const auto take = [&](const std::string& name) {
+    return driver.run(claims::take(claims::claim_key("", name), {.owner = "test"}));
+  };
+  const Claimed job = std::get<Claimed>(take("job").value());
+  relay_.decide([](const RelayedRequest& request) -> Fault {
+    if (request.body.find("slow") == std::string::npos) return Pass{};
+    return throttled();
+  });
+  std::vector<StartedPlan<bool>> reads;
+  for (int i = 0; i < 8; ++i) reads.emplace_back(driver, exists(key("slow")));
+  EXPECT_TRUE(std::holds_alternative<Claimed>(take("other").value()));
+  const auto renewed =
+      driver.run(claims::renew(claims::claim_key("", "job"), job.ticket, std::chrono::seconds(30)));
+  EXPECT_TRUE(std::holds_alternative<Renewed>(renewed.value()));
+  for (const auto& read : reads) EXPECT_FALSE(read.answered());
+  relay_.decide(nullptr);
+  for (auto& read : reads) EXPECT_TRUE(read.wait().has_value());
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Opening: the wire, the check that there is a table of ours at its end, and the retries.
+#include <algorithm>
 #include <utility>
 
 #include "once/retrying_store.h"
@@ -21,14 +22,23 @@ RetryOptions retries_within(Duration timeout) {
 
 class RetriedTable final : public Decorator<DynamoDbStore> {
  public:
-  RetriedTable(std::unique_ptr<TableStore> table, std::unique_ptr<Store> retried)
-      : Decorator(*retried), table_(std::move(table)), retried_(std::move(retried)) {}
+  RetriedTable(std::unique_ptr<TableStore> table, std::unique_ptr<Store> retried,
+               std::size_t connections)
+      : Decorator(*retried),
+        table_(std::move(table)),
+        retried_(std::move(retried)),
+        limits_(table_->limits()) {
+    limits_.calls_in_flight = std::min(limits_.calls_in_flight, connections);
+  }
+
+  const Limits& limits() const override { return limits_; }
 
   DynamoDbCounts counts() const override { return table_->counts(); }
 
  private:
   const std::unique_ptr<TableStore> table_;
   const std::unique_ptr<Store> retried_;  // Before the table, and destroyed first.
+  Limits limits_;  // A call that hangs keeps a connection, so there are no more of them.
 };
 
 Result<void> check_options(const DynamoDbOptions& options) {
@@ -72,7 +82,7 @@ Result<std::unique_ptr<DynamoDbStore>> open_dynamodb(const DynamoDbOptions& opti
   auto table = std::make_unique<TableStore>(options.table, std::move(*transport),
                                             options.timeout / kShares, clock, entropy);
   std::unique_ptr<Store> retried = retry(*table, retries_within(options.timeout), clock, entropy);
-  return std::make_unique<RetriedTable>(std::move(table), std::move(retried));
+  return std::make_unique<RetriedTable>(std::move(table), std::move(retried), options.connections);
 }
 
 Result<void> create_dynamodb_table(const DynamoDbOptions& options) {

@@ -15,6 +15,7 @@ constexpr std::size_t kBorderBytes = 3;  // Between home and part.
 
 constexpr Limits kLimits = {
     .writes_per_commit = 100,
+    .calls_in_flight = 64,  // And no more than connections.
     .value_bytes = kItemBytes - kItemOverhead,
     .partition_bytes = kMaxNameBytes - kBorderBytes,
     .clock_error = kClockError,

@@ -1,6 +1,7 @@
 // A store on three masters, for tests.
 #pragma once
 
+#include <csignal>
 #include <map>
 
 #include "stores/redis/store_fixture.h"
@@ -8,6 +9,18 @@
 #include "testing/servers/redis_cluster.h"
 
 namespace once::testing {
+
+// Does not run while this lives.
+class Stopped {
+ public:
+  explicit Stopped(const RedisServer& server) : pid_(server.pid()) { ::kill(pid_, SIGSTOP); }
+  ~Stopped() { ::kill(pid_, SIGCONT); }
+  Stopped(const Stopped&) = delete;
+  Stopped& operator=(const Stopped&) = delete;
+
+ private:
+  const pid_t pid_;
+};
 
 class RedisClusterFixture : public ::testing::Test {
  protected:

@@ -11,6 +11,7 @@
 #include "primitives/keys.h"
 #include "stores/redis/cluster_fixture.h"
 #include "testing/code_of.h"
+#include "testing/started_plan.h"
 
 namespace once::testing {
 namespace {
@@ -186,6 +187,46 @@ TEST_F(RedisClusterTest, ReshardingUnderLoadLosesNothingAndLeavesNoGap) {
       }
     }
   }
+}
+
+// A claim whose key is on that server.
+std::string claim_on(const RedisCluster& cluster, std::size_t server, const std::string& prefix) {
+  for (int i = 0;; ++i) {
+    std::string name = prefix + std::to_string(i);
+    const Key key = claims::claim_key("", name);
+    if (cluster.owner_of(redis::slot_of(key.partition.home)) == server) return name;
+  }
+}
+
+Plan<bool> exists(Key key) {
+  const std::optional<Item> item = co_await get(key);
+  co_return item.has_value();
+}
+
+TEST_F(RedisClusterTest, H37_AMasterThatHangsHoldsUpNeitherAnotherNorARenewal) {
+  // Its calls end before the cluster notices that a server is gone, which takes it 15 s.
+  store_ = open_redis({.port = cluster().port(), .timeout = std::chrono::seconds(5)}).value();
+  BatchingDriver driver(*store_);
+  const auto take = [&](const std::string& name) {
+    return driver.run(claims::take(claims::claim_key("", name), {.owner = "test"}));
+  };
+  const std::string job = claim_on(cluster(), 1, "job");
+  const std::string other = claim_on(cluster(), 2, "other");
+  const Key slow = claims::claim_key("", claim_on(cluster(), 0, "slow"));
+  const auto claimed = std::get<Claimed>(take(job).value());
+  std::vector<StartedPlan<bool>> reads;
+  const Stopped stopped(cluster().server(0));
+  for (int i = 0; i < 8; ++i) reads.emplace_back(driver, exists(slow));
+  EXPECT_TRUE(std::holds_alternative<Claimed>(take(other).value()));
+  // Also after the first attempts on the silent server have failed.
+  int renewals = 0;
+  while (!reads[0].answered()) {
+    const auto renewed = driver.run(
+        claims::renew(claims::claim_key("", job), claimed.ticket, std::chrono::seconds(30)));
+    ASSERT_TRUE(std::holds_alternative<Renewed>(renewed.value()));
+    ++renewals;
+  }
+  EXPECT_GT(renewals, 20);
 }
 
 }  // namespace

@@ -15,18 +15,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Does not run while this lives.
-class Stopped {
- public:
-  explicit Stopped(const RedisServer& server) : pid_(server.pid()) { ::kill(pid_, SIGSTOP); }
-  ~Stopped() { ::kill(pid_, SIGCONT); }
-  Stopped(const Stopped&) = delete;
-  Stopped& operator=(const Stopped&) = delete;
-
- private:
-  const pid_t pid_;
-};
-
 class RedisFailover : public RedisClusterFixture {
  protected:
   // In the order in which they are turned to.

@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <utility>
 
@@ -76,6 +77,12 @@ Result<void> Router::open(Deadline deadline) {
     return failure(ErrorCode::invalid, "redis: a cluster has no database but 0");
   }
   return learn_slots_from(first_, deadline);
+}
+
+std::uint64_t Router::place(std::uint16_t slot) const {
+  if (!is_cluster_) return 0;
+  const Lock lock(mutex_);
+  return std::bit_cast<std::uintptr_t>(slots_[slot]);
 }
 
 Result<Reply> Router::run(const Command& command, Deadline deadline) {

@@ -27,6 +27,9 @@ class Router {
 
   bool is_cluster() const { return is_cluster_; }
 
+  // A number of the server that has the slot.
+  std::uint64_t place(std::uint16_t slot) const ONCE_EXCLUDES(mutex_);
+
   // One reply for each command. Of those in one slot the later is performed after the earlier, or
   // the earlier not at all (`unavailable`); `reads` are exempt from that. What is answered as an
   // error of the server comes as a reply.
@@ -77,7 +80,7 @@ class Router {
   std::atomic<std::uint64_t> requests_ = 0;
   std::atomic<std::uint64_t> round_trips_ = 0;
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   // Never removed from, so that nodes stay where they are.
   std::map<Endpoint, std::unique_ptr<Node>> nodes_ ONCE_GUARDED_BY(mutex_);
   std::vector<Node*> slots_ ONCE_GUARDED_BY(mutex_);  // Of a cluster: by slot; null: not served.

@@ -14,12 +14,16 @@ using Answer = Result<CommitOutcome>;
 
 constexpr std::size_t kPieceBytes = 16U << 20;
 
+// A few for each server, of which there are as many places.
+constexpr std::size_t kCallsInFlight = 32;
+
 // However it is set when it is opened: a replica that is attached later, or a CONFIG SET, and then
 // a failover, lose what was answered. What we remember of it would leave holes.
 Limits limits_of(bool is_cluster) {
   return {.writes_per_commit = 10'000,
           .commits_per_group = 10'000,
           .keys_per_get = 10'000,
+          .calls_in_flight = kCallsInFlight,
           .value_bytes = 16U << 20,
           .partition_bytes = 4'096,
           .one_home_per_commit = is_cluster,
@@ -51,6 +55,10 @@ ServerStore::ServerStore(std::unique_ptr<ServerTime> time, std::unique_ptr<Route
       description_(std::move(description)),
       limits_(limits_of(router_->is_cluster())),
       patience_(patience) {}
+
+std::uint64_t ServerStore::place(const Key& key) const {
+  return router_->place(slot_of(key.partition.home));
+}
 
 Result<std::vector<std::optional<Item>>> ServerStore::do_get(std::span<const Key> keys) {
   return read_items(context(), keys);

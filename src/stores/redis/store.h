@@ -20,6 +20,7 @@ class ServerStore final : public RedisStore {
 
   const Limits& limits() const override { return limits_; }
   std::string describe() const override { return description_; }
+  std::uint64_t place(const Key& key) const override;
   Time now() override { return time_->now(); }
   Result<Swept> sweep(std::size_t limit) override { return sweeper_.sweep(context(), limit); }
   RedisCounts counts() const override { return router_->counts(); }

@@ -12,6 +12,7 @@ inline constexpr Duration kClockError = std::chrono::seconds(2);
 inline constexpr Limits kLimits = {
     .writes_per_commit = 1,
     .keys_per_get = 1'000,  // Each is a request of its own.
+    .calls_in_flight = 64,  // And no more than connections.
     .value_bytes = 16U << 20,
     .partition_bytes = 4'096,
     .clock_error = kClockError,

@@ -24,14 +24,23 @@ RetryOptions retries_within(Duration timeout) {
 
 class RetriedBucket final : public Decorator<S3Store> {
  public:
-  RetriedBucket(std::unique_ptr<BucketStore> bucket, std::unique_ptr<Store> retried)
-      : Decorator(*retried), bucket_(std::move(bucket)), retried_(std::move(retried)) {}
+  RetriedBucket(std::unique_ptr<BucketStore> bucket, std::unique_ptr<Store> retried,
+                std::size_t connections)
+      : Decorator(*retried),
+        bucket_(std::move(bucket)),
+        retried_(std::move(retried)),
+        limits_(bucket_->limits()) {
+    limits_.calls_in_flight = std::min(limits_.calls_in_flight, connections);
+  }
+
+  const Limits& limits() const override { return limits_; }
 
   S3Counts counts() const override { return bucket_->counts(); }
 
  private:
   const std::unique_ptr<BucketStore> bucket_;
   const std::unique_ptr<Store> retried_;  // Before the bucket, and destroyed first.
+  Limits limits_;  // A call that hangs keeps a connection, so there are no more of them.
 };
 
 // As S3 has them: what else would go into a host's name or a path.
@@ -100,7 +109,7 @@ Result<std::unique_ptr<S3Store>> open_s3(const S3Options& options, Clock& clock,
   auto store =
       std::make_unique<BucketStore>(std::move(*bucket), options.timeout / kShares, clock, entropy);
   std::unique_ptr<Store> retried = retry(*store, retries_within(options.timeout), clock, entropy);
-  return std::make_unique<RetriedBucket>(std::move(store), std::move(retried));
+  return std::make_unique<RetriedBucket>(std::move(store), std::move(retried), options.connections);
 }
 
 }  // namespace once

@@ -1,0 +1,111 @@
+#include "drivers/call_queues.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace once::detail {
+namespace {
+
+// Of the calls in flight, the part that is kept for urgent steps.
+constexpr std::size_t kUrgentShare = 4;
+
+// Places whose last call took longer than this use at most half of the calls.
+constexpr auto kSlow = std::chrono::seconds(1);
+constexpr std::size_t kMostSlowPlaces = 10'000;
+
+// Calls of one place do not wait for those of several, which would otherwise wait for a moment at
+// which all of their places are free.
+unsigned bit_of(CallKind kind, bool urgent, std::size_t places) {
+  const unsigned sort =
+      static_cast<unsigned>(kind) * 4 + (urgent ? 2U : 0U) + (places > 1 ? 1U : 0U);
+  return 1U << sort;
+}
+
+}  // namespace
+
+CallQueues::CallQueues(const Store& store) : store_(store) {
+  const std::size_t all = std::max<std::size_t>(store.limits().calls_in_flight, 2);
+  ways_[0].urgent = true;
+  ways_[0].max_calls = std::max<std::size_t>(all / kUrgentShare, 1);
+  ways_[1].max_calls = all - ways_[0].max_calls;
+}
+
+void CallQueues::push(Task& task) {
+  Way& way = ways_[task.urgent ? 0 : 1];
+  Name name{kind_of(task.step), places_of(task.step, store_)};
+  const auto known = way.by_name.find(name);
+  if (known != way.by_name.end()) {
+    known->second->waiting.push_back(&task);
+    return;
+  }
+  way.queues.push_back({name.first, name.second, {&task}});
+  way.by_name.emplace(std::move(name), std::prev(way.queues.end()));
+}
+
+std::optional<StoreCall> CallQueues::take_next() {
+  for (Way& way : ways_) {
+    if (way.under_way >= way.max_calls) continue;
+    for (auto queue = way.queues.begin(); queue != way.queues.end(); ++queue) {
+      if (may_start(way, *queue)) return take(way, queue);
+    }
+  }
+  return std::nullopt;
+}
+
+void CallQueues::finish(const StoreCall& call) {
+  Way& way = ways_[call.urgent ? 0 : 1];
+  --way.under_way;
+  if (call.counted_slow) --way.slow_under_way;
+  const unsigned bit = bit_of(call.kind, call.urgent, call.places.size());
+  if (slow_.size() > kMostSlowPlaces) slow_.clear();
+  for (const std::uint64_t place : call.places) {
+    const auto under_way = under_way_.find(place);
+    under_way->second &= ~bit;
+    if (under_way->second == 0) under_way_.erase(under_way);
+    if (call.took > kSlow) {
+      slow_.insert(place);
+    } else {
+      slow_.erase(place);
+    }
+  }
+}
+
+bool CallQueues::may_start(const Way& way, const Queue& queue) const {
+  const unsigned bit = bit_of(queue.kind, way.urgent, queue.places.size());
+  const bool free = std::ranges::none_of(queue.places, [&](std::uint64_t place) {
+    const auto found = under_way_.find(place);
+    return found != under_way_.end() && (found->second & bit) != 0;
+  });
+  const std::size_t most_slow = std::max<std::size_t>(way.max_calls / 2, 1);
+  return free && (way.slow_under_way < most_slow || !is_slow(queue.places));
+}
+
+// In order of arrival, as many as fit into one call; the rest stays.
+StoreCall CallQueues::take(Way& way, Queues::iterator queue) {
+  StoreCall call{.kind = queue->kind, .urgent = way.urgent, .places = queue->places};
+  const std::size_t most = most_in_call(call.kind, store_.limits());
+  std::size_t size = 0;
+  auto next = queue->waiting.begin();
+  for (; next != queue->waiting.end(); ++next) {
+    size += size_of((*next)->step);
+    if (!call.tasks.empty() && size > most) break;
+    call.tasks.push_back(*next);
+  }
+  queue->waiting.erase(queue->waiting.begin(), next);
+  if (queue->waiting.empty()) {
+    way.by_name.erase({queue->kind, queue->places});
+    way.queues.erase(queue);
+  }
+  ++way.under_way;
+  call.counted_slow = is_slow(call.places);
+  if (call.counted_slow) ++way.slow_under_way;
+  const unsigned bit = bit_of(call.kind, call.urgent, call.places.size());
+  for (const std::uint64_t place : call.places) under_way_[place] |= bit;
+  return call;
+}
+
+bool CallQueues::is_slow(const std::vector<std::uint64_t>& places) const {
+  return std::ranges::any_of(places, [this](std::uint64_t at) { return slow_.contains(at); });
+}
+
+}  // namespace once::detail
