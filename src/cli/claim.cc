@@ -2,10 +2,12 @@
 #include <array>
 #include <iostream>
 
+#include "base/backoff.h"
+#include "base/deadline.h"
 #include "base/encoding.h"
 #include "cli/answer.h"
-#include "cli/claiming.h"
 #include "cli/request.h"
+#include "cli/target.h"
 #include "cli/terminal.h"
 #include "wire/text.h"
 
@@ -13,6 +15,8 @@ namespace once::cli::claim_command {
 namespace {
 
 constexpr std::int64_t kPage = 1'000;
+constexpr PauseBounds kPausesWhileBusy{
+    .shortest = Duration(25), .first = Duration(50), .longest = Duration(1'000)};
 
 int call(const Invocation& invocation, const api::Request& request) {
   return print_answer(invocation, open_target(invocation)->call(request), print_members);
@@ -32,18 +36,34 @@ int taken(const Invocation& invocation, const Result<api::Response>& answer) {
   return exit == kDone && answer->status == 200 ? kRefused : exit;
 }
 
+bool is_busy(const Result<api::Response>& answer) {
+  return answer && answer->status == 409 && field_of(*answer, "code") == "busy";
+}
+
+// While the answer is `busy`, comes back until `wait` is over. The store is closed in between, so
+// that the holder of the claim gets at it to complete.
+Result<api::Response> take_within(Target& target, const api::Request& request, Duration wait) {
+  Clock& clock = system_clock();
+  const Deadline waited(clock, wait);
+  Backoff backoff(kPausesWhileBusy, clock, system_entropy());
+  for (;;) {
+    Result<api::Response> answer = target.call(request);
+    if (!is_busy(answer) || waited.over()) return answer;
+    target.release_store();
+    clock.sleep(std::min(backoff.next(), waited.left()));
+  }
+}
+
 int take(const Invocation& invocation) {
   const Result<Duration> wait = wait_of(invocation);
   if (!wait) return print_error(invocation, wait.error());
   api::JsonObject body;
   add_texts(body, invocation, {"owner", "request", "lease", "ttl", "payload"});
   const auto target = open_target(invocation);
-  Result<api::Response> answer =
-      take_within(
-          *target,
-          request_for(invocation, "POST", path_to("claims", invocation.words[0]), body.finish()),
-          *wait)
-          .response;
+  Result<api::Response> answer = take_within(
+      *target,
+      request_for(invocation, "POST", path_to("claims", invocation.words[0]), body.finish()),
+      *wait);
   if (proceeds(invocation, answer)) answer = api::Response{201, {}, R"({"state":"unguarded"})"};
   return taken(invocation, answer);
 }

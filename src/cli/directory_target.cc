@@ -8,12 +8,6 @@
 #include "once/open.h"
 
 namespace once::cli {
-namespace {
-
-constexpr Duration kPatienceForTurn = std::chrono::seconds(10);
-
-}  // namespace
-
 DirectoryTarget::DirectoryTarget(std::string address, std::filesystem::path directory,
                                  std::string token)
     : address_(std::move(address)), directory_(std::move(directory)), token_(std::move(token)) {}

@@ -3,25 +3,26 @@
 #include <array>
 #include <iostream>
 
-#include "base/backoff.h"
+#include "base/mutex.h"
 #include "cli/answer.h"
-#include "cli/claiming.h"
 #include "cli/outcome.h"
 #include "cli/period.h"
-#include "cli/request.h"
-#include "library/lease_keeper.h"
-#include "once/entropy.h"
+#include "cli/target.h"
+#include "once/once.h"
 #include "process/process.h"
+#include "wire/claims.h"
 #include "wire/problem.h"
 #include "wire/text.h"
 
 namespace once::cli::run_command {
 namespace {
 
-constexpr Duration kRecordPatience = kAttemptLife;
-constexpr PauseBounds kRecordPauses{
-    .shortest = Duration(100), .first = Duration(500), .longest = Duration(2'000)};
+// Bytes of each output that are kept. An outcome always fits, for what is not recorded is done
+// again: with less of its output, and in the end with none.
 constexpr std::array<std::size_t, 4> kOutputs = {process::Keep::kUsual, 8U << 10, 512, 0};
+
+// Of a failure. The library cuts a longer one anywhere, and no claim keeps it: the key is free.
+constexpr std::size_t kFailureOutput = 1U << 10;
 
 // One call of `once run`, as its options say.
 struct Job {
@@ -64,8 +65,6 @@ Result<Job> job_of(const Invocation& invocation) {
   return job;
 }
 
-std::string text_of(Duration length) { return std::to_string(length.count()) + "ms"; }
-
 std::string owner_of(const Invocation& invocation) {
   if (const auto owner = invocation.option("owner")) return *owner;
   std::array<char, 256> host{};
@@ -73,42 +72,38 @@ std::string owner_of(const Invocation& invocation) {
   return std::string(host.data()) + ":" + std::to_string(::getpid());
 }
 
-api::Request taking(const Invocation& invocation, const Job& job) {
-  api::JsonObject body;
-  body.text("owner", owner_of(invocation));
-  // A lost answer finds its own claim, not a busy one.
-  body.text("request", std::to_string(system_entropy().random()));
-  body.text("lease", text_of(job.lease)).text("ttl", text_of(job.ttl));
-  return request_for(invocation, "POST", path_to("claims", job.key), body.finish());
-}
-
+// `Once::run` with a process as its work (docs/decisions/0017-once-run-is-the-library.md).
 class Runner {
  public:
   Runner(const Invocation& invocation, Job job, const process::Guardian& guardian)
-      : invocation_(invocation),
-        job_(std::move(job)),
-        guardian_(guardian),
-        target_(open_target(invocation)) {}
+      : invocation_(invocation), job_(std::move(job)), guardian_(guardian) {}
 
   int run() {
-    std::optional<int> ended_by;
-    const auto pause = [&](Duration length) {
-      return !(ended_by = process::sleep_unless_signalled(length));
-    };
-    const auto [taken, asked] = take_within(*target_, taking(invocation_, job_), job_.wait, pause);
-    if (ended_by) return 128 + *ended_by;
-    if (proceeds(invocation_, taken)) return run_unguarded();
-    if (!taken) return print_error(invocation_, taken.error());
-    if (taken->status == 200) return replay();
-    if (taken->status != 201) return print_error(invocation_, *taken);
-    ticket_ = field_of(*taken, "ticket");
-    return run_claimed({asked, job_.lease}, field_of(*taken, "fence"), field_of(*taken, "attempt"));
+    Result<Once> once = open_library(invocation_);
+    if (!once) return not_claimed(once.error());
+    const RunResult ran =
+        once->run(job_.key, options(), [this](Attempt& attempt) { return perform(attempt); });
+    if (interrupted_by_) return 128 + *interrupted_by_;
+    if (!ran) return not_run(*once, ran.error());
+    return ran->replayed ? replay(*once) : finished_->exit_code();
   }
 
  private:
-  api::Request by_ticket(std::string_view action, api::JsonObject body) const {
-    body.text("ticket", ticket_);
-    return request_for(invocation_, "POST", path_to("claims", job_.key, action), body.finish());
+  RunOptions options() {
+    return {.lease = job_.lease,
+            .ttl = job_.ttl,
+            .wait = job_.wait,
+            .owner = owner_of(invocation_),
+            .pause =
+                [this](Duration length) {
+                  interrupted_by_ = process::sleep_unless_signalled(length);
+                  return !interrupted_by_;
+                },
+            .on_renewal = [this](const Attempt& attempt) { heed(attempt); },
+            .smaller = [this]() -> std::optional<Effects> {
+              if (++output_ == kOutputs.size()) return std::nullopt;
+              return outcome();
+            }};
   }
 
   Result<std::unique_ptr<process::Process>> start(process::Environment environment) const {
@@ -121,13 +116,57 @@ class Runner {
         guardian_);
   }
 
-  // The outcome that is there already.
-  int replay() {
-    const Result<api::Response> record =
-        target_->call(request_for(invocation_, "GET", path_to("claims", job_.key)));
-    if (!record) return print_error(invocation_, record.error());
-    if (record->status != 200) return print_error(invocation_, *record);
-    return print_outcome(job_.key, *record);
+  // A command that was stopped because its lease was lost has come to nothing, even if failures are
+  // kept. One that succeeded in spite of that has an outcome, unless another took over.
+  Result<Effects> perform(Attempt& attempt) {
+    auto process = start({{"ONCE_KEY", job_.key},
+                          {"ONCE_FENCE", std::to_string(attempt.fence())},
+                          {"ONCE_ATTEMPT", std::to_string(attempt.number())}});
+    if (!process) return attempt.retry_later(process.error());
+    process::Process& running = **process;
+    {
+      const Lock lock(mutex_);
+      process_ = std::move(*process);
+    }
+    heed(attempt);
+    finished_ = running.wait();
+    was_stopped_ = finished_->stopped;
+    const bool succeeded = finished_->exit_code() == 0;
+    if (succeeded || (job_.keep_failed && !was_stopped_)) return outcome();
+    return attempt.retry_later(outcome_json(*finished_, kFailureOutput));
+  }
+
+  Effects outcome() const { return Effects().result(outcome_json(*finished_, kOutputs[output_])); }
+
+  // Called by the keeper of the lease, on its thread, and once the command has started.
+  void heed(const Attempt& attempt) {
+    const Lock lock(mutex_);
+    if (process_ != nullptr && attempt.lost()) process_->stop();
+  }
+
+  int not_run(Once& once, const NotRun& why) {
+    switch (why.why) {
+      case NotRun::Why::busy:
+        return print_error(invocation_, wire::encode(ClaimOutcome(Busy{why.owner, why.until, {}}),
+                                                     once.now(), wire::DataForm::json));
+      case NotRun::Why::retry: return failed(why);
+      case NotRun::Why::fenced: return lost();
+      case NotRun::Why::failed: return finished_ ? not_recorded(why.error) : replay(once);
+      case NotRun::Why::store_error:
+        return finished_ ? not_recorded(why.error) : not_claimed(why.error);
+      case NotRun::Why::mismatch:
+      case NotRun::Why::refused: break;  // It has neither a payload nor conditions.
+    }
+    return print_problem(why.error);
+  }
+
+  int print_problem(const Error& error) { return print_error(invocation_, wire::problem(error)); }
+
+  int not_claimed(const Error& error) {
+    if (is_transient(error) && invocation_.option("if-store-down") == "proceed") {
+      return run_unguarded();
+    }
+    return print_problem(error);
   }
 
   // The store is down, and acting twice is better than not at all.
@@ -139,94 +178,48 @@ class Runner {
     return (*process)->wait().exit_code();
   }
 
-  // A claim whose answer took long may be near its end: it is renewed before the command starts.
-  int run_claimed(LeaseCountdown lease, const std::string& fence, const std::string& attempt) {
-    target_->release_store();
-    Clock& clock = system_clock();
-    if (const Time now = clock.now(); now >= lease.due()) {
-      const auto renewed = renew(kAttemptLife);
-      if (renewed && std::holds_alternative<Renewed>(*renewed)) lease.renewed(now);
-      const bool is_fenced = renewed && std::holds_alternative<Fenced>(*renewed);
-      if (is_fenced || lease.is_over(clock.now())) return lost();
-    }
-    const auto process =
-        start({{"ONCE_KEY", job_.key}, {"ONCE_FENCE", fence}, {"ONCE_ATTEMPT", attempt}});
-    if (!process) {
-      (void)send(by_ticket("release", {}));
-      std::cerr << "once run: " << process.error().message << '\n';
+  // The outcome that is there already.
+  int replay(Once& once) {
+    const Result<std::optional<ClaimState>> record = once.claims().show(job_.key);
+    if (!record) return print_problem(record.error());
+    if (!*record) return print_error(invocation_, wire::no_claim());
+    return print_outcome(job_.key, wire::encode(job_.key, **record, wire::DataForm::json));
+  }
+
+  int failed(const NotRun& why) {
+    if (!finished_) {
+      std::cerr << "once run: " << why.error.message << '\n';
       return kCannotStart;
     }
-    LeaseKeeper keeper(clock, lease, [this](Duration within) { return renew(within); },
-                       {.lost = [&] { (*process)->stop(); }});
-    const process::Finished finished = (*process)->wait();
-    keeper.stop();
-    return keeper.is_lost() ? lost() : record(finished);
+    if (was_stopped_) return lost();
+    return why.unrecorded ? not_recorded(*why.unrecorded) : finished_->exit_code();
   }
 
   int lost() const {
-    std::cerr << "once run: the lease of '" << job_.key
-              << "' was lost and its command stopped; it may run elsewhere\n";
+    std::cerr << "once run: the lease of '" << job_.key << "' was lost "
+              << (finished_ ? "and its command stopped" : "before its command could start")
+              << "; it may run elsewhere\n";
     return kRefused;
   }
 
-  // While the command runs, the target is the keeper's thread's.
-  Result<RenewOutcome> renew(Duration within) {
-    api::JsonObject body;
-    body.text("lease", text_of(job_.lease));
-    const api::Request request = by_ticket("renew", std::move(body));
-    const Result<api::Response> answer = target_->call(request, within);
-    target_->release_store();
-    if (!answer) return std::unexpected(answer.error());
-    if (std::optional<Error> error = wire::error_of(request, *answer)) {
-      return std::unexpected(std::move(*error));
-    }
-    if (answer->status == 200) return Renewed{};
-    return Fenced{};
-  }
-
-  // An outcome always fits, for what is not recorded is done again: with less of its output, and in
-  // the end with none.
-  Result<api::Response> send_outcome(const process::Finished& finished) {
-    const bool keeps = finished.exit_code() == 0 || job_.keep_failed;
-    Result<api::Response> recorded;
-    for (const std::size_t most : kOutputs) {
-      api::JsonObject body;
-      body.raw(keeps ? "result" : "failure", outcome_json(finished, most));
-      recorded = send(by_ticket(keeps ? "complete" : "release", std::move(body)));
-      const bool too_large =
-          recorded ? recorded->status == 413 : recorded.error().code == ErrorCode::too_large;
-      if (!too_large) break;
-    }
-    return recorded;
-  }
-
-  int record(const process::Finished& finished) {
-    const Result<api::Response> recorded = send_outcome(finished);
-    if (recorded && recorded->status == 200) return finished.exit_code();
+  int not_recorded(const Error& error) {
     std::cerr << "once run: '" << job_.key << "' ran, but its outcome was not recorded\n";
-    return recorded ? print_error(invocation_, *recorded)
-                    : print_error(invocation_, recorded.error());
+    return print_problem(error);
   }
 
-  // The command has run: a store that is down for a while is waited for. The ticket keeps what is
-  // sent twice from counting twice.
-  Result<api::Response> send(const api::Request& request) {
-    Clock& clock = system_clock();
-    Backoff backoff(kRecordPauses, clock, system_entropy(), later(clock.now(), kRecordPatience));
-    for (;;) {
-      Result<api::Response> answer = target_->call(request);
-      target_->release_store();
-      const std::optional<Error> error =
-          answer ? wire::error_of(request, *answer) : std::optional(answer.error());
-      if (!error || !is_transient(*error) || !backoff.pause()) return answer;
-    }
-  }
-
+  // Constant after construction.
   const Invocation& invocation_;
   const Job job_;
   const process::Guardian& guardian_;
-  std::unique_ptr<Target> target_;
-  std::string ticket_;
+
+  // Of the thread that runs it.
+  std::optional<int> interrupted_by_;  // A signal, while another's attempt was waited for.
+  std::optional<process::Finished> finished_;
+  bool was_stopped_ = false;
+  std::size_t output_ = 0;  // Of kOutputs.
+
+  Mutex mutex_;
+  std::unique_ptr<process::Process> process_ ONCE_GUARDED_BY(mutex_);
 };
 
 int run(const Invocation& invocation) {

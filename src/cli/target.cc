@@ -10,6 +10,7 @@
 #include "cli/in_process.h"
 #include "directory/owner.h"
 #include "once/open.h"
+#include "open/backend.h"
 
 namespace once::cli {
 namespace {
@@ -98,6 +99,16 @@ Result<std::string> store_or_server(const Invocation& invocation) {
   const auto directory = directory_of(*address);
   const auto url = directory ? directory::running_server(*directory) : std::nullopt;
   return url ? *url : *address;
+}
+
+Result<Once> open_library(const Invocation& invocation) {
+  const Result<std::string> address = named_store(invocation);
+  if (!address) return std::unexpected(address.error());
+  Result<std::unique_ptr<Backend>> backend = open_shared(
+      *address, invocation.option("namespace").value_or(""),
+      {.wait_for_turn = kPatienceForTurn, .token = invocation.option("token").value_or("")});
+  if (!backend) return std::unexpected(explained(std::move(backend.error())));
+  return Once(std::move(*backend));
 }
 
 std::unique_ptr<Target> open_target(const Invocation& invocation) {

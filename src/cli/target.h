@@ -7,11 +7,15 @@
 #include "api/service.h"
 #include "cli/invocation.h"
 #include "client/http_client.h"
+#include "once/once.h"
 
 namespace once::cli {
 
 // How long an answer may take: what the server may, and some more for the way.
 inline constexpr Duration kPatience = kAttemptLife + std::chrono::seconds(5);
+
+// How long a directory's store is waited for that another process has open.
+inline constexpr Duration kPatienceForTurn = std::chrono::seconds(10);
 
 class Target {
  public:
@@ -33,8 +37,11 @@ class Target {
 };
 
 // As --store says: http://host:port, or a store's address. On a directory where a server runs,
-// calls go to that server; one that another process has open is waited for, up to ten seconds.
+// calls go to that server; one that another process has open is waited for, up to kPatienceForTurn.
 std::unique_ptr<Target> open_target(const Invocation& invocation);
+
+// The library on what --store says. A directory is shared as above, call by call.
+Result<Once> open_library(const Invocation& invocation);
 
 // The store if neither --store nor $ONCE_STORE is given. `invalid` if there is no home directory
 // either.

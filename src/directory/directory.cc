@@ -96,7 +96,9 @@ class Switch {
     if (!owner) return std::unexpected(std::move(owner.error()));
     if (auto* url = std::get_if<std::string>(&*owner)) return use_server(std::move(*url));
     auto& store = std::get<std::unique_ptr<Store>>(*owner);
-    local_ = std::make_unique<Local>(std::move(store), options_.name_space, clock_, entropy_);
+    const std::string& named = options_.name_space;
+    local_ = std::make_unique<Local>(std::move(store), named.empty() ? "default" : named, clock_,
+                                     entropy_);
     local_calls_ = 1;
     return Use(*this, *local_);
   }

@@ -48,6 +48,7 @@ Result<std::unique_ptr<Backend>> open_shared(std::string_view address, std::stri
   }
   Result<std::unique_ptr<Store>> store = open_store(address, options);
   if (!store) return std::unexpected(std::move(store.error()));
+  if (name_space.empty()) name_space = "default";
   return std::make_unique<Local>(std::move(*store), std::move(name_space), system_clock(),
                                  system_entropy());
 }

@@ -18,7 +18,8 @@ Result<std::unique_ptr<Backend>> open_server(std::string_view url, std::string n
 
 // For commands: as open(), but a directory is shared with servers and other commands. Each call
 // goes to the server that has it, or opens its store, waits for its turn for at most
-// `options.wait_for_turn`, and closes it again (directory/directory.h).
+// `options.wait_for_turn`, and closes it again (directory/directory.h). Without a namespace it is
+// that of the token, or "default".
 //
 //   Once once(open_shared(address, "default", {.wait_for_turn = 10s}).value());
 Result<std::unique_ptr<Backend>> open_shared(std::string_view address, std::string name_space,
