@@ -24,6 +24,9 @@ constexpr std::array<std::size_t, 4> kOutputs = {process::Keep::kUsual, 8U << 10
 // Of a failure. The library cuts a longer one anywhere, and no claim keeps it: the key is free.
 constexpr std::size_t kFailureOutput = 1U << 10;
 
+// Of a lease that is not renewed, for a command to end by itself: a tenth of it, up to this.
+constexpr Duration kLongestWarning = std::chrono::seconds(1);
+
 // One call of `once run`, as its options say.
 struct Job {
   std::string key;
@@ -106,13 +109,24 @@ class Runner {
             }};
   }
 
-  Result<std::unique_ptr<process::Process>> start(process::Environment environment) const {
+  // The command ends with the lease, even if this process is stopped or waits for its server. The
+  // boot clock is read first: what comes between the two readings makes it end earlier, not later.
+  process::Lifetime lifetime_of(const Attempt& attempt) const {
+    const process::BootTime now = process::since_boot();
+    const Duration left = attempt.lease_until() - system_clock().now();
+    return {.warn_at = now + left - std::min(job_.lease / 10, kLongestWarning),
+            .end_at = now + left};
+  }
+
+  Result<std::unique_ptr<process::Process>> start(process::Environment environment,
+                                                  const process::Lifetime& lifetime) const {
     return process::Process::start(
         {.words = job_.command,
          .environment = std::move(environment),
          .outputs = {{.descriptor = STDOUT_FILENO, .pass_to = STDOUT_FILENO},
                      {.descriptor = STDERR_FILENO, .pass_to = STDERR_FILENO}},
-         .job = process::Job::foreground},
+         .job = process::Job::foreground,
+         .lifetime = lifetime},
         guardian_);
   }
 
@@ -121,8 +135,12 @@ class Runner {
   Result<Effects> perform(Attempt& attempt) {
     auto process = start({{"ONCE_KEY", job_.key},
                           {"ONCE_FENCE", std::to_string(attempt.fence())},
-                          {"ONCE_ATTEMPT", std::to_string(attempt.number())}});
-    if (!process) return attempt.retry_later(process.error());
+                          {"ONCE_ATTEMPT", std::to_string(attempt.number())}},
+                         lifetime_of(attempt));
+    if (!process) {
+      was_stopped_ = lifetime_of(attempt).is_over();
+      return attempt.retry_later(process.error());
+    }
     process::Process& running = **process;
     {
       const Lock lock(mutex_);
@@ -130,7 +148,7 @@ class Runner {
     }
     heed(attempt);
     finished_ = running.wait();
-    was_stopped_ = finished_->stopped;
+    was_stopped_ = finished_->stopped || is_warned();
     const bool succeeded = finished_->exit_code() == 0;
     if (succeeded || (job_.keep_failed && !was_stopped_)) return outcome();
     return attempt.retry_later(outcome_json(*finished_, kFailureOutput));
@@ -141,7 +159,16 @@ class Runner {
   // Called by the keeper of the lease, on its thread, and once the command has started.
   void heed(const Attempt& attempt) {
     const Lock lock(mutex_);
-    if (process_ != nullptr && attempt.lost()) process_->stop();
+    if (process_ == nullptr) return;
+    if (attempt.lost()) return process_->stop();
+    lifetime_ = lifetime_of(attempt);
+    process_->extend(lifetime_);
+  }
+
+  // Whether the command was told that its lease ends.
+  bool is_warned() {
+    const Lock lock(mutex_);
+    return process::since_boot() >= lifetime_.warn_at;
   }
 
   int not_run(Once& once, const NotRun& why) {
@@ -173,7 +200,7 @@ class Runner {
   int run_unguarded() {
     std::cerr << "once run: the store cannot be reached; running '" << job_.key
               << "' unguarded, as --if-store-down proceed says\n";
-    const auto process = start({{"ONCE_KEY", job_.key}});
+    const auto process = start({{"ONCE_KEY", job_.key}}, {});
     if (!process) return print_error(invocation_, process.error());
     return (*process)->wait().exit_code();
   }
@@ -187,11 +214,11 @@ class Runner {
   }
 
   int failed(const NotRun& why) {
+    if (was_stopped_) return lost();
     if (!finished_) {
       std::cerr << "once run: " << why.error.message << '\n';
       return kCannotStart;
     }
-    if (was_stopped_) return lost();
     return why.unrecorded ? not_recorded(*why.unrecorded) : finished_->exit_code();
   }
 
@@ -220,6 +247,7 @@ class Runner {
 
   Mutex mutex_;
   std::unique_ptr<process::Process> process_ ONCE_GUARDED_BY(mutex_);
+  process::Lifetime lifetime_ ONCE_GUARDED_BY(mutex_);
 };
 
 int run(const Invocation& invocation) {
@@ -260,7 +288,8 @@ output, says on stderr when it ran, and exits with the stored code, without runn
   --owner NAME    who this is, for 'once claim show'; HOST:PID otherwise
 
 COMMAND finds ONCE_KEY, ONCE_FENCE (a number that only rises for a key) and ONCE_ATTEMPT in its
-environment. Signals are passed on to it. It is stopped when the lease is lost, and does not outlive
+environment. Signals are passed on to it. It is stopped when the lease is lost: TERM comes shortly
+before the lease's end and KILL at the end, even if 'once run' itself is stopped. It does not outlive
 'once run': what it leaves running in its process group ends with it. Of each of its outputs, 64 KiB
 are kept, or as much of them as the store takes.
 

@@ -11,6 +11,14 @@
 namespace once::cli {
 namespace {
 
+// Passes a request on to a server, and gives back what the server answered.
+std::string passed_on(std::uint16_t port, const std::string& request) {
+  testing::RawHttp peer(port);
+  peer.send(request);
+  const auto answer = peer.receive();
+  return answer ? answer->head + "\r\n" + answer->body : "";
+}
+
 class Served : public Cli {
  protected:
   std::string by_url() const { return " --store " + server_.url(); }
@@ -65,10 +73,7 @@ TEST_F(Served, H16_AnOutcomeThatIsTooLargeIsKeptWithLessOfItsOutput) {
   std::atomic<std::size_t> most = 2'000;
   testing::Upstream small([&](const std::string& request, int) -> std::string {
     if (request.size() > most) return testing::http_answer("413 Content Too Large", "{}");
-    testing::RawHttp peer(server_.port());
-    peer.send(request);
-    const auto answer = peer.receive();
-    return answer ? answer->head + "\r\n" + answer->body : "";
+    return passed_on(server_.port(), request);
   });
   const std::string through = " --store " + small.url() + " -- ";
   EXPECT_EQ(once("run a" + through + "sh -c 'head -c 9999 /dev/zero | tr \"\\0\" x'").exit_code, 0);
@@ -88,6 +93,34 @@ std::string granting(const std::string& request, const std::function<std::string
   return testing::http_answer("201 Created",
                               R"({"state":"claimed","ticket":"t","fence":1,"attempt":1,)"
                               R"("lease_until":"2030-01-01T00:00:00.000Z"})");
+}
+
+TEST_F(Served, H38_AClaimWhoseAnswerIsLateStartsNothingBesideItsSuccessor) {
+  Outcome successor;
+  testing::Upstream slow([&](const std::string& request, int number) {
+    std::string answer = passed_on(server_.port(), request);
+    if (number == 1) successor = once("claim take job --wait 1m" + by_url());
+    return answer;
+  });
+  const Outcome late = once("run job --lease 1s --store " + slow.url() + " -- echo ran");
+  EXPECT_EQ(successor.exit_code, 0) << successor.err;
+  EXPECT_EQ(late.out, "");
+  EXPECT_EQ(late.exit_code, 1);
+  EXPECT_TRUE(holds(late.err, "lost before its command could start")) << late.err;
+}
+
+TEST_F(Served, H38_WhatSucceededIsRecordedAlthoughItsLeaseIsOverIfNobodyTookOver) {
+  constexpr Duration kLease = std::chrono::seconds(1);
+  Time granted;
+  testing::Upstream slow([&](const std::string& request, int number) {
+    if (number == 1) granted = system_clock().now();
+    const bool is_over = number > 1 && system_clock().now() > granted + 2 * kLease;
+    const std::string down = R"({"code":"unavailable","detail":"not now"})";
+    if (number > 1 && !is_over) return testing::http_answer("503 Service Unavailable", down);
+    return passed_on(server_.port(), request);
+  });
+  EXPECT_EQ(once("run job --lease 1s --store " + slow.url() + " -- echo ran").exit_code, 0);
+  EXPECT_EQ(once("run job -- echo again").out, "ran\n");
 }
 
 TEST_F(Served, ARunIsInTheNamespaceOfItsToken) {
@@ -114,7 +147,8 @@ TEST_F(RunThroughAServer, WhatTheServerCannotDoIsNotSentAgain) {
   EXPECT_EQ(sent, 1);
 }
 
-TEST_F(RunThroughAServer, ALeaseEndsInTimeEvenIfTheServerDoesNotAnswer) {
+// A command that does not heed TERM has no ten seconds more.
+TEST_F(RunThroughAServer, H38_ALeaseEndsInTimeEvenIfTheServerDoesNotAnswer) {
   testing::Gate over;
   testing::Upstream server([&](const std::string& request, int) {
     return granting(request, [&] {
@@ -122,8 +156,9 @@ TEST_F(RunThroughAServer, ALeaseEndsInTimeEvenIfTheServerDoesNotAnswer) {
       return std::string();
     });
   });
-  const Outcome ran = shell("mkfifo hold; timeout -s KILL 30 once run job --lease 1s --store " +
-                            server.url() + " -- sh -c 'read line < hold'; echo $?");
+  const Outcome ran =
+      shell("mkfifo hold; timeout -s KILL 8 once run job --lease 1s --store " + server.url() +
+            " -- sh -c 'trap \"\" TERM; while :; do read line < hold; done'; echo $?");
   over.open();
   EXPECT_EQ(ran.out, "1\n");
   EXPECT_TRUE(holds(ran.err, "lease of 'job' was lost")) << ran.err;
