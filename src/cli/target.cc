@@ -106,7 +106,8 @@ Result<Once> open_library(const Invocation& invocation) {
   if (!address) return std::unexpected(address.error());
   Result<std::unique_ptr<Backend>> backend = open_shared(
       *address, invocation.option("namespace").value_or(""),
-      {.wait_for_turn = kPatienceForTurn, .token = invocation.option("token").value_or("")});
+      {.wait_for_turn = kPatienceForTurn, .token = invocation.option("token").value_or("")},
+      wire::DataForm::json);
   if (!backend) return std::unexpected(explained(std::move(backend.error())));
   return Once(std::move(*backend));
 }

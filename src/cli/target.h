@@ -40,7 +40,8 @@ class Target {
 // calls go to that server; one that another process has open is waited for, up to kPatienceForTurn.
 std::unique_ptr<Target> open_target(const Invocation& invocation);
 
-// The library on what --store says. A directory is shared as above, call by call.
+// The library on what --store says, for results that are JSON, and sent as such. A directory is
+// shared as above, call by call.
 Result<Once> open_library(const Invocation& invocation);
 
 // The store if neither --store nor $ONCE_STORE is given. `invalid` if there is no home directory

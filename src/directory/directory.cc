@@ -108,7 +108,7 @@ class Switch {
     if (server_ == nullptr || url != server_url_) {
       Result<std::unique_ptr<Backend>> connected =
           remote::connect(url, options_.token, options_.name_space, clock_, entropy_,
-                          [this, url] { return is_owner(url); });
+                          [this, url] { return is_owner(url); }, options_.form);
       if (!connected) return std::unexpected(std::move(connected.error()));
       server_ = std::move(*connected);
       server_url_ = url;
