@@ -27,7 +27,7 @@ Result<void> DirectoryTarget::settle(Duration within) {
   return {};
 }
 
-Result<api::Response> DirectoryTarget::call(const api::Request& request, Duration within) {
+Result<api::Response> DirectoryTarget::send(const api::Request& request, Duration within) {
   const Deadline deadline(system_clock(), within);
   if (Result<void> settled = settle(within); !settled) return std::unexpected(settled.error());
   if (here_) return here_->call(request);

@@ -193,7 +193,9 @@ class Runner {
     if (is_transient(error) && invocation_.option("if-store-down") == "proceed") {
       return run_unguarded();
     }
-    return print_problem(error);
+    // The claim may be held for the length of its lease, but nothing ran.
+    return print_problem(
+        {is_transient(error) ? ErrorCode::unavailable : error.code, error.message});
   }
 
   // The store is down, and acting twice is better than not at all.
@@ -294,7 +296,8 @@ before the lease's end and KILL at the end, even if 'once run' itself is stopped
 are kept, or as much of them as the store takes.
 
 Exits with the code of COMMAND; 75 if another is running it; 69 if the store cannot be reached (or it
-is run unguarded, with --if-store-down proceed); 1 if the lease was lost; 64 for wrong usage.
+is run unguarded, with --if-store-down proceed); 70 if it ran, but it is unknown whether its outcome
+was recorded; 1 if the lease was lost; 64 for wrong usage.
 
 Example:
   once run backup --per day -- echo "backed up"

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "cli/cli_fixture.h"
+#include "once/time.h"
 #include "testing/raw_http.h"
 #include "testing/server_process.h"
 #include "testing/upstream.h"
@@ -93,6 +94,29 @@ std::string granting(const std::string& request, const std::function<std::string
   return testing::http_answer("201 Created",
                               R"({"state":"claimed","ticket":"t","fence":1,"attempt":1,)"
                               R"("lease_until":"2030-01-01T00:00:00.000Z"})");
+}
+
+// The server has done each, and its first answer is lost.
+TEST_F(Served, H35_ALostAnswerLosesAndDoublesNothing) {
+  std::string lost_for;
+  testing::Upstream lossy([&](const std::string& request, int) {
+    const std::string answer = passed_on(server_.port(), request);
+    const std::string line = request.substr(0, request.find('\r'));
+    if (line == std::exchange(lost_for, line)) return answer;
+    return std::string();
+  });
+  const std::string through = " --store " + lossy.url();
+  EXPECT_EQ(once("seen order-1" + through).out, "first  order-1\n");
+  EXPECT_EQ(once("claim take job --field state" + through).out, "claimed\n");
+  EXPECT_EQ(once("log append s a b" + through).out, "appended 1 to 2\n");
+  EXPECT_EQ(once("tally add t 5" + through).out, "5\n");
+  EXPECT_EQ(once("tally count n" + through).out, "1\n");
+  EXPECT_TRUE(once("doc put d --create '{}'" + through).out.starts_with("created, etag "));
+  EXPECT_EQ(once("doc patch d '[{\"op\":\"add\",\"path\":\"/a\",\"value\":1}]'" + through).out,
+            "{\"a\":1}\n");
+  EXPECT_EQ(once("run work" + through + " -- echo ran").out, "ran\n");
+  EXPECT_EQ(once("log read s --field next").out, "3\n");
+  EXPECT_EQ(once("tally read t").out, "5\n");
 }
 
 TEST_F(Served, H38_AClaimWhoseAnswerIsLateStartsNothingBesideItsSuccessor) {

@@ -144,7 +144,7 @@ def record(binary, work, _repo):
     environment = plain_environment(work)
     server = Program([binary, "serve", "--store", str(work / "clients"), "--listen", "127.0.0.1:0"], environment)
     relay = Relay(server.address)
-    names, lines, last, ticket = Names(VARYING), [], "", ""
+    names, lines, last, ticket = Names([*VARYING, *IDS]), [], "", ""
     with server:
         for arguments, text in COMMANDS:
             filled = [one.replace("$TICKET", ticket).replace("$1", last) for one in arguments]
