@@ -134,7 +134,7 @@ append gives each EVENT, or each line of standard input, the next index; the fir
 ever missing or given twice. An event that is JSON is stored as JSON, any other as a text; --text
 stores all as text. Events given as words are adjacent; lines are too with --batch or --expect, up to
 10,000, and otherwise go in as they come. A --batch is appended once, however often it is sent; it is
-also called --request. Exit 70: they may have been appended; repeat with the --request that is printed.
+also called --request. Exit 70: they may be appended; repeat with the --request that is printed.
 --expect is the index that the first event must get. --ttl trims in time.
 
 follow prints what is there and then what comes, until it is stopped or --limit events were printed.

@@ -150,7 +150,8 @@ class Runner {
     finished_ = running.wait();
     was_stopped_ = finished_->stopped || is_warned();
     const bool succeeded = finished_->exit_code() == 0;
-    if (succeeded || (job_.keep_failed && !was_stopped_)) return outcome();
+    has_outcome_ = succeeded || (job_.keep_failed && !was_stopped_);
+    if (has_outcome_) return outcome();
     return attempt.retry_later(outcome_json(*finished_, kFailureOutput));
   }
 
@@ -216,6 +217,7 @@ class Runner {
   }
 
   int failed(const NotRun& why) {
+    if (has_outcome_) return not_recorded(why.error);
     if (was_stopped_) return lost();
     if (!finished_) {
       std::cerr << "once run: " << why.error.message << '\n';
@@ -245,7 +247,8 @@ class Runner {
   std::optional<int> interrupted_by_;  // A signal, while another's attempt was waited for.
   std::optional<process::Finished> finished_;
   bool was_stopped_ = false;
-  std::size_t output_ = 0;  // Of kOutputs.
+  bool has_outcome_ = false;  // Which is to be recorded.
+  std::size_t output_ = 0;    // Of kOutputs.
 
   Mutex mutex_;
   std::unique_ptr<process::Process> process_ ONCE_GUARDED_BY(mutex_);

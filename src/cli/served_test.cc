@@ -12,6 +12,12 @@
 namespace once::cli {
 namespace {
 
+// A problem of ours.
+std::string refusal(const std::string& status, const std::string& code) {
+  return testing::http_answer(status, R"({"code":")" + code + R"(","detail":"no"})",
+                              "Content-Type: application/problem+json\r\n");
+}
+
 // Passes a request on to a server, and gives back what the server answered.
 std::string passed_on(std::uint16_t port, const std::string& request) {
   testing::RawHttp peer(port);
@@ -73,7 +79,7 @@ TEST_F(Served, TalliesAreTheSameByUrlAndByDirectory) {
 TEST_F(Served, H16_AnOutcomeThatIsTooLargeIsKeptWithLessOfItsOutput) {
   std::atomic<std::size_t> most = 2'000;
   testing::Upstream small([&](const std::string& request, int) -> std::string {
-    if (request.size() > most) return testing::http_answer("413 Content Too Large", "{}");
+    if (request.size() > most) return refusal("413 Content Too Large", "too_large");
     return passed_on(server_.port(), request);
   });
   const std::string through = " --store " + small.url() + " -- ";
@@ -139,8 +145,7 @@ TEST_F(Served, H38_WhatSucceededIsRecordedAlthoughItsLeaseIsOverIfNobodyTookOver
   testing::Upstream slow([&](const std::string& request, int number) {
     if (number == 1) granted = system_clock().now();
     const bool is_over = number > 1 && system_clock().now() > granted + 2 * kLease;
-    const std::string down = R"({"code":"unavailable","detail":"not now"})";
-    if (number > 1 && !is_over) return testing::http_answer("503 Service Unavailable", down);
+    if (number > 1 && !is_over) return refusal("503 Service Unavailable", "unavailable");
     return passed_on(server_.port(), request);
   });
   EXPECT_EQ(once("run job --lease 1s --store " + slow.url() + " -- echo ran").exit_code, 0);
@@ -161,7 +166,7 @@ TEST_F(RunThroughAServer, WhatTheServerCannotDoIsNotSentAgain) {
   testing::Upstream server([&](const std::string& request, int) {
     return granting(request, [&] {
       if (request.starts_with("POST /v1/claims/job/complete")) ++sent;
-      return testing::http_answer("501 Not Implemented", R"({"code":"unsupported","detail":"no"})");
+      return refusal("501 Not Implemented", "unsupported");
     });
   });
   const Outcome ran = once("run job --store " + server.url() + " -- echo ran");

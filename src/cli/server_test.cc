@@ -16,7 +16,7 @@ using Server = Cli;
 ScriptedPeer::Script answering(std::string status, std::string body) {
   return [=](Conversation& c) {
     c.read_request();
-    c.answer(status, body);
+    c.answer(status, body, body.starts_with('{') ? "application/problem+json" : "text/html");
   };
 }
 
@@ -162,7 +162,7 @@ TEST_F(Server, WhatHasNoRoomForAnotherIdIsSentWithoutOneUnlessTheIdWasGiven) {
   const auto full = answering("503 Full", problem(503, "overloaded"));
   ScriptedPeer peer({[&](Conversation& c) {
     c.read_request();
-    c.answer("503 Full", problem(503, "overloaded"));
+    c.refuse("503 Full", "overloaded");
     second = c.read_request();
     c.answer("200 OK", R"({"kind":"sum","value":5})");
   }});
