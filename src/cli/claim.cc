@@ -3,7 +3,6 @@
 #include <iostream>
 
 #include "base/backoff.h"
-#include "base/deadline.h"
 #include "base/encoding.h"
 #include "cli/answer.h"
 #include "cli/request.h"

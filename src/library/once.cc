@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/backoff.h"
-#include "base/deadline.h"
 #include "library/run.h"
 #include "local/local.h"
 

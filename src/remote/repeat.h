@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "base/deadline.h"
+#include "base/backoff.h"
 #include "once/entropy.h"
 #include "once/error.h"
 #include "wire/message.h"

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "primitives/keys.h"
+#include "base/names.h"
 #include "wire/problem.h"
 #include "wire/text.h"
 
