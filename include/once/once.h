@@ -37,6 +37,10 @@ class Attempt {
   // returns will probably be refused.
   bool lost() const { return lost_; }
 
+  // The end of the lease, by the clock that counts it; later after each renewal. Nothing of this
+  // attempt may go on after it.
+  Time lease_until() const { return lease_until_; }
+
   // `return attempt.retry_later(...)`: the key is free for the next attempt. So is it after any
   // other error.
   std::unexpected<Error> retry_later(Error reason) const {
@@ -59,6 +63,7 @@ class Attempt {
   const std::int64_t fence_;
   const std::int64_t number_;
   std::atomic<bool> lost_ = false;
+  std::atomic<Time> lease_until_ = kNever;
   bool gave_up_ = false;
 };
 
@@ -68,6 +73,10 @@ struct RunOptions {
   Duration wait = Duration::zero();           // For another's attempt to end.
   std::string owner;                          // A label for people.
   std::optional<std::string> payload;         // The same key with another one is refused.
+
+  // Waits for `length` between two looks at another's attempt; false gives up, as if `wait` were
+  // over. Without it the wait cannot be interrupted, and a server waits on our behalf.
+  std::function<bool(Duration length)> pause;
 
   // How long to try to record what the work came to, while the store cannot be reached.
   Duration patience = kAttemptLife;
@@ -96,7 +105,7 @@ struct NotRun {
     mismatch,     // The key was run with another payload.
     retry,        // The work failed; the key is free for another attempt.
     failed,       // It failed for good, now or earlier.
-    fenced,       // It ran, but its lease was lost and its effects refused: another's count.
+    fenced,       // Its lease was lost. It was not begun, or its effects are refused.
     refused,      // It ran, but a condition of its effects did not hold; the key is free.
     store_error,  // Of the claim or of the recording: its code tells whether that happened.
   };

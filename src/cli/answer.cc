@@ -16,15 +16,16 @@ struct Exit {
 
 // The codes that are neither usage nor a refusal.
 constexpr std::array kExits = {
-    Exit{"invalid", kUsage},       Exit{"precondition_required", kUsage},
-    Exit{"busy", kBusy},           Exit{"contended", kBusy},
-    Exit{"overloaded", kBusy},     Exit{"unavailable", kUnavailable},
-    Exit{"unknown", kUnavailable}, Exit{"corrupt", kUnavailable},
+    Exit{"invalid", kUsage},   Exit{"precondition_required", kUsage},
+    Exit{"busy", kBusy},       Exit{"contended", kBusy},
+    Exit{"overloaded", kBusy}, Exit{"unavailable", kUnavailable},
+    Exit{"unknown", kUnknown}, Exit{"corrupt", kUnavailable},
 };
 
 // What a problem says beyond its detail: "owner: me, lease until: ...".
 std::string extras_of(api::Json problem) {
-  constexpr std::array<std::string_view, 4> kUsual = {"status", "title", "detail", "code"};
+  constexpr std::array<std::string_view, 5> kUsual = {"status", "title", "detail", "code",
+                                                      "request"};  // The detail has it, too.
   std::string extras;
   simdjson::dom::object members;
   if (problem.get(members) != simdjson::SUCCESS) return extras;
@@ -76,8 +77,8 @@ int exit_code(const Error& error) {
     case ErrorCode::too_large:
     case ErrorCode::denied:
     case ErrorCode::unsupported: return kRefused;
+    case ErrorCode::unknown: return kUnknown;
     case ErrorCode::unavailable:
-    case ErrorCode::unknown:
     case ErrorCode::corrupt: return kUnavailable;
   }
   return kUnavailable;

@@ -11,7 +11,8 @@ namespace {
 
 int run(const Invocation& invocation) {
   const auto target = open_target(invocation);
-  const auto made = target->call(request_for(invocation, "POST", "/v1/checkpoints"));
+  const auto made = target->write(request_for(invocation, "POST", "/v1/checkpoints"),
+                                  {.repeat = remote::Repeat::never});
   return print_answer(invocation, made,
                       [](api::Json body) { std::cout << member(body, "directory") << '\n'; });
 }

@@ -2,10 +2,11 @@
 #include <array>
 #include <iostream>
 
+#include "base/backoff.h"
 #include "base/encoding.h"
 #include "cli/answer.h"
-#include "cli/claiming.h"
 #include "cli/request.h"
+#include "cli/target.h"
 #include "cli/terminal.h"
 #include "wire/text.h"
 
@@ -13,9 +14,13 @@ namespace once::cli::claim_command {
 namespace {
 
 constexpr std::int64_t kPage = 1'000;
+constexpr PauseBounds kPausesWhileBusy{
+    .shortest = Duration(25), .first = Duration(50), .longest = Duration(1'000)};
 
-int call(const Invocation& invocation, const api::Request& request) {
-  return print_answer(invocation, open_target(invocation)->call(request), print_members);
+int write(const Invocation& invocation, const api::Request& request,
+          remote::Repeat repeat = remote::Repeat::safe) {
+  return print_answer(invocation, open_target(invocation)->write(request, {.repeat = repeat}),
+                      print_members);
 }
 
 Result<Duration> wait_of(const Invocation& invocation) {
@@ -32,18 +37,39 @@ int taken(const Invocation& invocation, const Result<api::Response>& answer) {
   return exit == kDone && answer->status == 200 ? kRefused : exit;
 }
 
+bool is_busy(const Result<api::Response>& answer) {
+  return answer && answer->status == 409 && field_of(*answer, "code") == "busy";
+}
+
+// While the answer is `busy`, comes back until `wait` is over. The store is closed in between, so
+// that the holder of the claim gets at it to complete.
+Result<api::Response> take_within(Target& target, const api::Request& request,
+                                  const WriteOptions& options, Duration wait) {
+  Clock& clock = system_clock();
+  const Deadline waited(clock, wait);
+  Backoff backoff(kPausesWhileBusy, clock, system_entropy());
+  for (;;) {
+    Result<api::Response> answer = target.write(request, options);
+    if (!is_busy(answer) || waited.over()) return answer;
+    target.release_store();
+    clock.sleep(std::min(backoff.next(), waited.left()));
+  }
+}
+
 int take(const Invocation& invocation) {
   const Result<Duration> wait = wait_of(invocation);
   if (!wait) return print_error(invocation, wait.error());
+  const Result<RequestId> id = RequestId::of(invocation);
+  if (!id) return print_error(invocation, id.error());
   api::JsonObject body;
-  add_texts(body, invocation, {"owner", "request", "lease", "ttl", "payload"});
+  add_texts(body, invocation, {"owner"});
+  body.text("request", id->of_batch());
+  add_texts(body, invocation, {"lease", "ttl", "payload"});
   const auto target = open_target(invocation);
-  Result<api::Response> answer =
-      take_within(
-          *target,
-          request_for(invocation, "POST", path_to("claims", invocation.words[0]), body.finish()),
-          *wait)
-          .response;
+  Result<api::Response> answer = take_within(
+      *target,
+      request_for(invocation, "POST", path_to("claims", invocation.words[0]), body.finish()),
+      {.id = id->of_batch()}, *wait);
   if (proceeds(invocation, answer)) answer = api::Response{201, {}, R"({"state":"unguarded"})"};
   return taken(invocation, answer);
 }
@@ -55,9 +81,10 @@ int by_ticket(const Invocation& invocation, api::JsonObject& body) {
     return print_error(invocation, {ErrorCode::invalid, "it needs the --ticket of the claim"});
   }
   add_texts(body, invocation, {"ticket"});
-  return call(invocation, request_for(invocation, "POST",
-                                      path_to("claims", invocation.words[0], invocation.verb->name),
-                                      body.finish()));
+  return write(
+      invocation,
+      request_for(invocation, "POST", path_to("claims", invocation.words[0], invocation.verb->name),
+                  body.finish()));
 }
 
 int renew(const Invocation& invocation) {
@@ -79,13 +106,18 @@ int release(const Invocation& invocation) {
   return by_ticket(invocation, body);
 }
 
+// Sent once: a repeat might forget what another has claimed since.
 int forget(const Invocation& invocation) {
-  return call(invocation,
-              request_for(invocation, "DELETE", path_to("claims", invocation.words[0])));
+  return write(invocation,
+               request_for(invocation, "DELETE", path_to("claims", invocation.words[0])),
+               remote::Repeat::never);
 }
 
 int show(const Invocation& invocation) {
-  return call(invocation, request_for(invocation, "GET", path_to("claims", invocation.words[0])));
+  const auto answer =
+      open_target(invocation)
+          ->call(request_for(invocation, "GET", path_to("claims", invocation.words[0])));
+  return print_answer(invocation, answer, print_members);
 }
 
 void print_claims(api::Json page) {
@@ -163,7 +195,8 @@ const Command kCommand = {
 take grants KEY until the lease ends and prints a ticket, with which its holder renews, completes or
 releases. Exit 0: it is ours. 75: another holder has it; --wait comes back so long. 1: it is done
 already, and its result is printed; or it was taken with another --payload. A result is kept for
---ttl after completion. An equal --request gets the same ticket again.
+--ttl after completion. An equal --request gets the same ticket again. 70: it may have been taken;
+repeat it with the --request that is printed.
 
 release frees the key for the next attempt; --final records the failure as the outcome. A ticket whose
 claim was taken over or forgotten is refused. A result or a failure that is not JSON is a text.

@@ -15,7 +15,8 @@ inline constexpr int kDone = 0;
 inline constexpr int kRefused = 1;  // Lost guard, fenced, mismatch, duplicate, not found.
 inline constexpr int kUsage = 64;
 inline constexpr int kUnavailable = 69;
-inline constexpr int kBusy = 75;  // Try later.
+inline constexpr int kUnknown = 70;  // It may have happened.
+inline constexpr int kBusy = 75;     // Try later.
 
 struct Invocation;
 

@@ -8,12 +8,6 @@
 #include "once/open.h"
 
 namespace once::cli {
-namespace {
-
-constexpr Duration kPatienceForTurn = std::chrono::seconds(10);
-
-}  // namespace
-
 DirectoryTarget::DirectoryTarget(std::string address, std::filesystem::path directory,
                                  std::string token)
     : address_(std::move(address)), directory_(std::move(directory)), token_(std::move(token)) {}
@@ -33,7 +27,7 @@ Result<void> DirectoryTarget::settle(Duration within) {
   return {};
 }
 
-Result<api::Response> DirectoryTarget::call(const api::Request& request, Duration within) {
+Result<api::Response> DirectoryTarget::send(const api::Request& request, Duration within) {
   const Deadline deadline(system_clock(), within);
   if (Result<void> settled = settle(within); !settled) return std::unexpected(settled.error());
   if (here_) return here_->call(request);

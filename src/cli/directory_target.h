@@ -14,13 +14,13 @@ class DirectoryTarget final : public Target {
  public:
   DirectoryTarget(std::string address, std::filesystem::path directory, std::string token);
 
-  using Target::call;
-  Result<api::Response> call(const api::Request& request, Duration within) override;
   void release_store() override { here_.reset(); }
   Result<client::HttpClient*> server() override;
   bool holds_store() const override { return here_ != nullptr; }
 
  private:
+  Result<api::Response> send(const api::Request& request, Duration within) override;
+
   // Finds who answers: the server, or this process as soon as it is its turn.
   Result<void> settle(Duration within);
 

@@ -57,8 +57,18 @@ api::Request document_request(const Invocation& invocation, std::string method) 
   api::Request request =
       request_for(invocation, std::move(method), path_to("docs", invocation.words[0]));
   add_header(request, invocation, "If-Match", "if-match");
-  add_header(request, invocation, "Idempotency-Key", "id");
   return request;
+}
+
+// A change of a document, which is made once under its id.
+Result<api::Response> write(const Invocation& invocation, const api::Request& request) {
+  const Result<RequestId> id = RequestId::of(invocation, "id");
+  if (!id) return std::unexpected(id.error());
+  api::Request known = request;
+  known.headers.add("Idempotency-Key", id->of_batch());
+  WriteOptions options{.id = id->of_batch()};
+  if (!id->is_given()) options.without_id = request;
+  return open_target(invocation)->write(known, options);
 }
 
 int get(const Invocation& invocation) {
@@ -80,7 +90,7 @@ int put(const Invocation& invocation) {
   request.headers.add("Content-Type",
                       invocation.option("content-type").value_or(guessed_type(*content)));
   request.body = std::move(*content);
-  const auto answer = open_target(invocation)->call(request);
+  const auto answer = write(invocation, request);
   return concluded(invocation, answer, [](const api::Response& made) {
     std::cout << (made.status == 201 ? "created, etag " : "replaced, etag ") << etag_of(made)
               << '\n';
@@ -100,7 +110,7 @@ int patch(const Invocation& invocation) {
   request.headers.add("Content-Type",
                       invocation.option("content-type").value_or(patch_type(*content)));
   request.body = std::move(*content);
-  const auto answer = open_target(invocation)->call(request);
+  const auto answer = write(invocation, request);
   return concluded(invocation, answer,
                    [](const api::Response& document) { std::cout << document.body << '\n'; });
 }
@@ -109,16 +119,20 @@ int remove(const Invocation& invocation) {
   if (!invocation.option("if-match")) {
     return print_error(invocation, {ErrorCode::invalid, "it takes --if-match ETAG"});
   }
-  const auto answer = open_target(invocation)->call(document_request(invocation, "DELETE"));
+  const auto answer = write(invocation, document_request(invocation, "DELETE"));
   return print_answer(invocation, answer, print_members);
 }
 
-constexpr std::array kPutOptions = {Option{"file"},          Option{"content-type"},
-                                    Option{"if-match"},      Option{"id"},
-                                    Option{"if-none-match"}, Option{"create", Option::Kind::flag}};
+constexpr std::array kPutOptions = {Option{"file"},
+                                    Option{"content-type"},
+                                    Option{"if-match"},
+                                    Option{"id"},
+                                    Option{"request"},
+                                    Option{"if-none-match"},
+                                    Option{"create", Option::Kind::flag}};
 constexpr std::array kPatchOptions = {Option{"file"}, Option{"content-type"}, Option{"if-match"},
-                                      Option{"id"}};
-constexpr std::array kRemoveOptions = {Option{"if-match"}, Option{"id"}};
+                                      Option{"id"}, Option{"request"}};
+constexpr std::array kRemoveOptions = {Option{"if-match"}, Option{"id"}, Option{"request"}};
 
 constexpr std::array kVerbs = {
     Verb{"get", 1, 1, "a KEY", {}, get},
@@ -143,7 +157,8 @@ content of FILE, or standard input: --create (or --if-none-match '*') if there i
 if the one with this ETag still stands. patch changes a JSON document by an array of operations
 (application/json-patch+json) or by merging an object into it (application/merge-patch+json), and
 prints the new one; without --if-match it is tried again until nobody's change is lost. A change with
---id is made once, however often it is asked for.
+--id is made once, however often it is asked for; it is also called --request. Exit 70: it may have
+been made; repeat it with the --request that is printed.
 
 Example:
   once doc put config --create '{"limit":10}'

@@ -145,7 +145,7 @@ TEST_F(ExportVerbs, AFileIsReadFromWhereItStands) {
 TEST_F(ExportVerbs, ALargeItemComesThroughAServer) {
   shell("head -c 2000000 /dev/urandom >large; once doc put large --create --file large");
   testing::ServerProcess copy(dir() / "copy");
-  EXPECT_EQ(shell("once export | once import --store " + copy.url()).out, "imported 1 items\n");
+  EXPECT_EQ(shell("once export | once import --store " + copy.url()).out, "imported 2 items\n");
   EXPECT_EQ(shell("once doc get large --store ./copy | cmp - large").exit_code, 0);
   shell("once export >here; once export --store ./copy >there");
   EXPECT_EQ(items_of("here"), items_of("there"));

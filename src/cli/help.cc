@@ -32,7 +32,8 @@ configuration file; the command line wins over the environment, the environment 
 Without any, the store is $XDG_STATE_HOME/once, ~/.local/state/once, or for root /var/lib/once.
 
 Exit codes: 0 done, 1 refused (lost, fenced, mismatch, duplicate, not found), 64 usage, 69 store
-unavailable, 75 busy, try later.
+unavailable, 70 unknown, 75 busy, try later. 70 is of commands that write: an answer was lost, and it
+may have happened; a repeat with the --request that is printed is no second time.
 )";
 
 void list_commands() {

@@ -227,7 +227,7 @@ class Importer {
   // What was added since the last time.
   Result<void> send() {
     if (count_ == 0) return {};
-    const auto answer = target_.call(
+    const auto answer = target_.write(
         request_for(invocation_, "POST", "/v1/items", R"({"items":[)" + items_ + "]}"));
     if (!answer) return std::unexpected(answer.error());
     const Result<api::Json> body = api::parse_json(answer->body);

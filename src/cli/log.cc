@@ -23,28 +23,33 @@ std::string event_of(const Invocation& invocation, const std::string& written) {
   return R"({"data":)" + (is_text ? api::json_text(written) : json_or_text(written)) + "}";
 }
 
-int append(const Invocation& invocation, Target& target, const std::vector<std::string>& events) {
+int append(const Invocation& invocation, Target& target, const std::vector<std::string>& events,
+           const RequestId& id, std::size_t batch = 1) {
   const auto expect = invocation.integer("expect");
   if (!expect) return print_error(invocation, expect.error());
   api::JsonObject body;
   body.raw("events", api::json_array(events, [&](const std::string& written) {
              return event_of(invocation, written);
            }));
-  add_texts(body, invocation, {"batch", "ttl"});
+  body.text("batch", id.of_batch(batch));
+  add_texts(body, invocation, {"ttl"});
   if (*expect) body.integer("expect", **expect);
-  const auto answer = target.call(
-      request_for(invocation, "POST", path_to("logs", invocation.words[0]), body.finish()));
+  const std::string what =
+      batch == 1 ? "it" : "the last " + std::to_string(events.size()) + " lines";
+  const auto answer = target.write(
+      request_for(invocation, "POST", path_to("logs", invocation.words[0]), body.finish()),
+      {.id = id.of_batch(batch), .what = what});
   return print_answer(invocation, answer, [&](api::Json range) {
     const std::string first = member(range, "first");
     const std::string last = member(range, "last");
     std::cout << "appended " << first << (first == last ? "" : " to " + last)
-              << (answer->status == 200 ? ", as before" : "") << '\n';
+              << (answer->status == 200 && id.is_given() ? ", as before" : "") << '\n';
   });
 }
 
 // Lines that belong together are one batch, or none at all.
-int append_input(const Invocation& invocation, Target& target) {
-  const bool together = invocation.option("batch") || invocation.option("expect");
+int append_input(const Invocation& invocation, Target& target, const RequestId& id) {
+  const bool together = id.is_given() || invocation.option("expect");
   const auto empty = invocation.flag("text") ? Lines::Empty::keep : Lines::Empty::pass_over;
   Lines lines(STDIN_FILENO, empty);
   if (together) {
@@ -53,10 +58,10 @@ int append_input(const Invocation& invocation, Target& target) {
       return print_error(invocation, {ErrorCode::too_large, "too much for one batch"});
     }
     if (lines.broken()) return print_error(invocation, *lines.broken());
-    return append(invocation, target, events);
+    return append(invocation, target, events, id);
   }
   Progress progress("events", Progress::Output::as_it_goes);
-  for (;;) {
+  for (std::size_t batch = 1;; ++batch) {
     if (!lines.ready()) {
       std::cout.flush();
       target.release_store();
@@ -64,15 +69,17 @@ int append_input(const Invocation& invocation, Target& target) {
     const auto events = lines.next(kSome, Lines::Partial::at_a_pause);
     if (lines.broken()) return print_error(invocation, *lines.broken());
     if (events.empty()) return kDone;
-    if (const int exit = append(invocation, target, events); exit != kDone) return exit;
+    if (const int exit = append(invocation, target, events, id, batch); exit != kDone) return exit;
     progress.add(events.size());
   }
 }
 
 int append(const Invocation& invocation) {
+  const Result<RequestId> id = RequestId::of(invocation, "batch");
+  if (!id) return print_error(invocation, id.error());
   const auto target = open_target(invocation);
-  if (invocation.words.size() == 1) return append_input(invocation, *target);
-  return append(invocation, *target, {invocation.words.begin() + 1, invocation.words.end()});
+  if (invocation.words.size() == 1) return append_input(invocation, *target, *id);
+  return append(invocation, *target, {invocation.words.begin() + 1, invocation.words.end()}, *id);
 }
 
 int read(const Invocation& invocation) {
@@ -93,13 +100,13 @@ int trim(const Invocation& invocation) {
   body.integer("before", **before);
   const auto answer =
       open_target(invocation)
-          ->call(request_for(invocation, "POST", path_to("logs", invocation.words[0], "trim"),
-                             body.finish()));
+          ->write(request_for(invocation, "POST", path_to("logs", invocation.words[0], "trim"),
+                              body.finish()));
   return print_answer(invocation, answer, print_members);
 }
 
-constexpr std::array kAppendOptions = {Option{"batch"}, Option{"expect"}, Option{"ttl"},
-                                       Option{"text", Option::Kind::flag}};
+constexpr std::array kAppendOptions = {Option{"batch"}, Option{"request"}, Option{"expect"},
+                                       Option{"ttl"}, Option{"text", Option::Kind::flag}};
 constexpr std::array kReadOptions = {Option{"from"}, Option{"limit"}, Option{"order"}};
 constexpr std::array kFollowOptions = {Option{"from"}, Option{"limit"}};
 constexpr std::array kTrimOptions = {Option{"before"}};
@@ -125,7 +132,8 @@ const Command kCommand = {
 append gives each EVENT, or each line of standard input, the next index; the first is 1, and none is
 ever missing or given twice. An event that is JSON is stored as JSON, any other as a text; --text
 stores all as text. Events given as words are adjacent; lines are too with --batch or --expect, up to
-10,000, and otherwise go in as they come. A --batch is appended once, however often it is sent.
+10,000, and otherwise go in as they come. A --batch is appended once, however often it is sent; it is
+also called --request. Exit 70: they may be appended; repeat with the --request that is printed.
 --expect is the index that the first event must get. --ttl trims in time.
 
 follow prints what is there and then what comes, until it is stopped or --limit events were printed.

@@ -62,7 +62,7 @@ std::string outcome_json(const process::Finished& finished, std::size_t most) {
   out.integer("exit", finished.exit_code());
   add_output(out, "stdout", finished.outputs.at(0), most);
   add_output(out, "stderr", finished.outputs.at(1), most);
-  return out.finish();
+  return api::stored_as_json(out.finish());  // With the escapes that the API stores.
 }
 
 int print_outcome(const std::string& key, const api::Response& record) {

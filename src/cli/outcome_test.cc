@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "wire/json.h"
+
 namespace once::cli {
 namespace {
 
@@ -26,6 +28,15 @@ TEST(OutcomeOfACommand, WhatIsShorterThanItWasIsMarkedAndStillText) {
   EXPECT_EQ(outcome_json(finished_with("ab"), 2), R"({"exit":0,"stdout":"ab","stderr":"ab"})");
   EXPECT_EQ(outcome_json(finished_with("ab"), 0),
             R"({"exit":0,"stdout":"","stdout_cut":true,"stderr":"","stderr_cut":true})");
+}
+
+// The API stores what it makes of a result's JSON, the library a result's bytes.
+TEST(OutcomeOfACommand, IsTheLineThatAServerWouldMakeOfIt) {
+  for (int c = 0; c < 128; ++c) {
+    const std::string json =
+        outcome_json(finished_with("some text \u00e9 and " + std::string(1, static_cast<char>(c))));
+    EXPECT_EQ(wire::to_line(wire::parse_json(json).value()), json);
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "once/entropy.h"
 #include "wire/text.h"
 
 namespace once::cli {
@@ -40,6 +41,19 @@ void add_texts(api::JsonObject& body, const Invocation& invocation,
   for (const std::string_view name : options) {
     if (const auto value = invocation.option(name)) body.text(name, *value);
   }
+}
+
+Result<RequestId> RequestId::of(const Invocation& invocation, std::string_view also) {
+  std::optional<std::string> id = invocation.option("request");
+  const auto other = also.empty() ? std::nullopt : invocation.option(also);
+  if (id && other) {
+    return failure(ErrorCode::invalid, "--request and --" + std::string(also) + " are the same");
+  }
+  if (!id) id = other;
+  if (id && !id->empty()) return RequestId(*id, true);
+  Entropy& entropy = system_entropy();
+  return RequestId("cli-" + api::hex_text(entropy.random()) + api::hex_text(entropy.random()),
+                   false);
 }
 
 std::string json_or_text(std::string_view written) {

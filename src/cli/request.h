@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cli/invocation.h"
 #include "wire/json.h"
@@ -23,6 +24,27 @@ std::string query_of(const Invocation& invocation, std::initializer_list<std::st
 // Adds each of these options that was given as a text field of its own name.
 void add_texts(api::JsonObject& body, const Invocation& invocation,
                std::initializer_list<std::string_view> options);
+
+// What a write is known by, so that a repeat of it is no second one: --request, or one made up
+// here.
+class RequestId {
+ public:
+  // `also` is another name of that option. `invalid` if both are given.
+  static Result<RequestId> of(const Invocation& invocation, std::string_view also = "");
+
+  bool is_given() const { return is_given_; }
+
+  // A command that sends several requests numbers them from 1.
+  std::string of_batch(std::size_t number = 1) const {
+    return number == 1 ? id_ : id_ + "/" + std::to_string(number);
+  }
+
+ private:
+  RequestId(std::string id, bool is_given) : id_(std::move(id)), is_given_(is_given) {}
+
+  std::string id_;
+  bool is_given_;
+};
 
 // What people write where the API takes any JSON: JSON as it is, and anything else as a text.
 std::string json_or_text(std::string_view written);

@@ -3,25 +3,29 @@
 #include <array>
 #include <iostream>
 
-#include "base/backoff.h"
+#include "base/mutex.h"
 #include "cli/answer.h"
-#include "cli/claiming.h"
 #include "cli/outcome.h"
 #include "cli/period.h"
-#include "cli/request.h"
-#include "library/lease_keeper.h"
-#include "once/entropy.h"
+#include "cli/target.h"
+#include "once/once.h"
 #include "process/process.h"
+#include "wire/claims.h"
 #include "wire/problem.h"
 #include "wire/text.h"
 
 namespace once::cli::run_command {
 namespace {
 
-constexpr Duration kRecordPatience = kAttemptLife;
-constexpr PauseBounds kRecordPauses{
-    .shortest = Duration(100), .first = Duration(500), .longest = Duration(2'000)};
+// Bytes of each output that are kept. An outcome always fits, for what is not recorded is done
+// again: with less of its output, and in the end with none.
 constexpr std::array<std::size_t, 4> kOutputs = {process::Keep::kUsual, 8U << 10, 512, 0};
+
+// Of a failure. The library cuts a longer one anywhere, and no claim keeps it: the key is free.
+constexpr std::size_t kFailureOutput = 1U << 10;
+
+// Of a lease that is not renewed, for a command to end by itself: a tenth of it, up to this.
+constexpr Duration kLongestWarning = std::chrono::seconds(1);
 
 // One call of `once run`, as its options say.
 struct Job {
@@ -64,8 +68,6 @@ Result<Job> job_of(const Invocation& invocation) {
   return job;
 }
 
-std::string text_of(Duration length) { return std::to_string(length.count()) + "ms"; }
-
 std::string owner_of(const Invocation& invocation) {
   if (const auto owner = invocation.option("owner")) return *owner;
   std::array<char, 256> host{};
@@ -73,160 +75,184 @@ std::string owner_of(const Invocation& invocation) {
   return std::string(host.data()) + ":" + std::to_string(::getpid());
 }
 
-api::Request taking(const Invocation& invocation, const Job& job) {
-  api::JsonObject body;
-  body.text("owner", owner_of(invocation));
-  // A lost answer finds its own claim, not a busy one.
-  body.text("request", std::to_string(system_entropy().random()));
-  body.text("lease", text_of(job.lease)).text("ttl", text_of(job.ttl));
-  return request_for(invocation, "POST", path_to("claims", job.key), body.finish());
-}
-
+// `Once::run` with a process as its work (docs/decisions/0017-once-run-is-the-library.md).
 class Runner {
  public:
   Runner(const Invocation& invocation, Job job, const process::Guardian& guardian)
-      : invocation_(invocation),
-        job_(std::move(job)),
-        guardian_(guardian),
-        target_(open_target(invocation)) {}
+      : invocation_(invocation), job_(std::move(job)), guardian_(guardian) {}
 
   int run() {
-    std::optional<int> ended_by;
-    const auto pause = [&](Duration length) {
-      return !(ended_by = process::sleep_unless_signalled(length));
-    };
-    const auto [taken, asked] = take_within(*target_, taking(invocation_, job_), job_.wait, pause);
-    if (ended_by) return 128 + *ended_by;
-    if (proceeds(invocation_, taken)) return run_unguarded();
-    if (!taken) return print_error(invocation_, taken.error());
-    if (taken->status == 200) return replay();
-    if (taken->status != 201) return print_error(invocation_, *taken);
-    ticket_ = field_of(*taken, "ticket");
-    return run_claimed({asked, job_.lease}, field_of(*taken, "fence"), field_of(*taken, "attempt"));
+    Result<Once> once = open_library(invocation_);
+    if (!once) return not_claimed(once.error());
+    const RunResult ran =
+        once->run(job_.key, options(), [this](Attempt& attempt) { return perform(attempt); });
+    if (interrupted_by_) return 128 + *interrupted_by_;
+    if (!ran) return not_run(*once, ran.error());
+    return ran->replayed ? replay(*once) : finished_->exit_code();
   }
 
  private:
-  api::Request by_ticket(std::string_view action, api::JsonObject body) const {
-    body.text("ticket", ticket_);
-    return request_for(invocation_, "POST", path_to("claims", job_.key, action), body.finish());
+  RunOptions options() {
+    return {.lease = job_.lease,
+            .ttl = job_.ttl,
+            .wait = job_.wait,
+            .owner = owner_of(invocation_),
+            .pause =
+                [this](Duration length) {
+                  interrupted_by_ = process::sleep_unless_signalled(length);
+                  return !interrupted_by_;
+                },
+            .on_renewal = [this](const Attempt& attempt) { heed(attempt); },
+            .smaller = [this]() -> std::optional<Effects> {
+              if (++output_ == kOutputs.size()) return std::nullopt;
+              return outcome();
+            }};
   }
 
-  Result<std::unique_ptr<process::Process>> start(process::Environment environment) const {
+  // The command ends with the lease, even if this process is stopped or waits for its server. The
+  // boot clock is read first: what comes between the two readings makes it end earlier, not later.
+  process::Lifetime lifetime_of(const Attempt& attempt) const {
+    const process::BootTime now = process::since_boot();
+    const Duration left = attempt.lease_until() - system_clock().now();
+    return {.warn_at = now + left - std::min(job_.lease / 10, kLongestWarning),
+            .end_at = now + left};
+  }
+
+  Result<std::unique_ptr<process::Process>> start(process::Environment environment,
+                                                  const process::Lifetime& lifetime) const {
     return process::Process::start(
         {.words = job_.command,
          .environment = std::move(environment),
          .outputs = {{.descriptor = STDOUT_FILENO, .pass_to = STDOUT_FILENO},
                      {.descriptor = STDERR_FILENO, .pass_to = STDERR_FILENO}},
-         .job = process::Job::foreground},
+         .job = process::Job::foreground,
+         .lifetime = lifetime},
         guardian_);
   }
 
-  // The outcome that is there already.
-  int replay() {
-    const Result<api::Response> record =
-        target_->call(request_for(invocation_, "GET", path_to("claims", job_.key)));
-    if (!record) return print_error(invocation_, record.error());
-    if (record->status != 200) return print_error(invocation_, *record);
-    return print_outcome(job_.key, *record);
+  // A command that was stopped because its lease was lost has come to nothing, even if failures are
+  // kept. One that succeeded in spite of that has an outcome, unless another took over.
+  Result<Effects> perform(Attempt& attempt) {
+    auto process = start({{"ONCE_KEY", job_.key},
+                          {"ONCE_FENCE", std::to_string(attempt.fence())},
+                          {"ONCE_ATTEMPT", std::to_string(attempt.number())}},
+                         lifetime_of(attempt));
+    if (!process) {
+      was_stopped_ = lifetime_of(attempt).is_over();
+      return attempt.retry_later(process.error());
+    }
+    process::Process& running = **process;
+    {
+      const Lock lock(mutex_);
+      process_ = std::move(*process);
+    }
+    heed(attempt);
+    finished_ = running.wait();
+    was_stopped_ = finished_->stopped || is_warned();
+    const bool succeeded = finished_->exit_code() == 0;
+    has_outcome_ = succeeded || (job_.keep_failed && !was_stopped_);
+    if (has_outcome_) return outcome();
+    return attempt.retry_later(outcome_json(*finished_, kFailureOutput));
+  }
+
+  Effects outcome() const { return Effects().result(outcome_json(*finished_, kOutputs[output_])); }
+
+  // Called by the keeper of the lease, on its thread, and once the command has started.
+  void heed(const Attempt& attempt) {
+    const Lock lock(mutex_);
+    if (process_ == nullptr) return;
+    if (attempt.lost()) return process_->stop();
+    lifetime_ = lifetime_of(attempt);
+    process_->extend(lifetime_);
+  }
+
+  // Whether the command was told that its lease ends.
+  bool is_warned() {
+    const Lock lock(mutex_);
+    return process::since_boot() >= lifetime_.warn_at;
+  }
+
+  int not_run(Once& once, const NotRun& why) {
+    switch (why.why) {
+      case NotRun::Why::busy:
+        return print_error(invocation_, wire::encode(ClaimOutcome(Busy{why.owner, why.until, {}}),
+                                                     once.now(), wire::DataForm::json));
+      case NotRun::Why::retry: return failed(why);
+      case NotRun::Why::fenced: return lost();
+      case NotRun::Why::failed: return finished_ ? not_recorded(why.error) : replay(once);
+      case NotRun::Why::store_error:
+        return finished_ ? not_recorded(why.error) : not_claimed(why.error);
+      case NotRun::Why::mismatch:
+      case NotRun::Why::refused: break;  // It has neither a payload nor conditions.
+    }
+    return print_problem(why.error);
+  }
+
+  int print_problem(const Error& error) { return print_error(invocation_, wire::problem(error)); }
+
+  int not_claimed(const Error& error) {
+    if (is_transient(error) && invocation_.option("if-store-down") == "proceed") {
+      return run_unguarded();
+    }
+    // The claim may be held for the length of its lease, but nothing ran.
+    return print_problem(
+        {is_transient(error) ? ErrorCode::unavailable : error.code, error.message});
   }
 
   // The store is down, and acting twice is better than not at all.
   int run_unguarded() {
     std::cerr << "once run: the store cannot be reached; running '" << job_.key
               << "' unguarded, as --if-store-down proceed says\n";
-    const auto process = start({{"ONCE_KEY", job_.key}});
+    const auto process = start({{"ONCE_KEY", job_.key}}, {});
     if (!process) return print_error(invocation_, process.error());
     return (*process)->wait().exit_code();
   }
 
-  // A claim whose answer took long may be near its end: it is renewed before the command starts.
-  int run_claimed(LeaseCountdown lease, const std::string& fence, const std::string& attempt) {
-    target_->release_store();
-    Clock& clock = system_clock();
-    if (const Time now = clock.now(); now >= lease.due()) {
-      const auto renewed = renew(kAttemptLife);
-      if (renewed && std::holds_alternative<Renewed>(*renewed)) lease.renewed(now);
-      const bool is_fenced = renewed && std::holds_alternative<Fenced>(*renewed);
-      if (is_fenced || lease.is_over(clock.now())) return lost();
-    }
-    const auto process =
-        start({{"ONCE_KEY", job_.key}, {"ONCE_FENCE", fence}, {"ONCE_ATTEMPT", attempt}});
-    if (!process) {
-      (void)send(by_ticket("release", {}));
-      std::cerr << "once run: " << process.error().message << '\n';
+  // The outcome that is there already.
+  int replay(Once& once) {
+    const Result<std::optional<ClaimState>> record = once.claims().show(job_.key);
+    if (!record) return print_problem(record.error());
+    if (!*record) return print_error(invocation_, wire::no_claim());
+    return print_outcome(job_.key, wire::encode(job_.key, **record, wire::DataForm::json));
+  }
+
+  int failed(const NotRun& why) {
+    if (has_outcome_) return not_recorded(why.error);
+    if (was_stopped_) return lost();
+    if (!finished_) {
+      std::cerr << "once run: " << why.error.message << '\n';
       return kCannotStart;
     }
-    LeaseKeeper keeper(clock, lease, [this](Duration within) { return renew(within); },
-                       {.lost = [&] { (*process)->stop(); }});
-    const process::Finished finished = (*process)->wait();
-    keeper.stop();
-    return keeper.is_lost() ? lost() : record(finished);
+    return why.unrecorded ? not_recorded(*why.unrecorded) : finished_->exit_code();
   }
 
   int lost() const {
-    std::cerr << "once run: the lease of '" << job_.key
-              << "' was lost and its command stopped; it may run elsewhere\n";
+    std::cerr << "once run: the lease of '" << job_.key << "' was lost "
+              << (finished_ ? "and its command stopped" : "before its command could start")
+              << "; it may run elsewhere\n";
     return kRefused;
   }
 
-  // While the command runs, the target is the keeper's thread's.
-  Result<RenewOutcome> renew(Duration within) {
-    api::JsonObject body;
-    body.text("lease", text_of(job_.lease));
-    const api::Request request = by_ticket("renew", std::move(body));
-    const Result<api::Response> answer = target_->call(request, within);
-    target_->release_store();
-    if (!answer) return std::unexpected(answer.error());
-    if (std::optional<Error> error = wire::error_of(request, *answer)) {
-      return std::unexpected(std::move(*error));
-    }
-    if (answer->status == 200) return Renewed{};
-    return Fenced{};
-  }
-
-  // An outcome always fits, for what is not recorded is done again: with less of its output, and in
-  // the end with none.
-  Result<api::Response> send_outcome(const process::Finished& finished) {
-    const bool keeps = finished.exit_code() == 0 || job_.keep_failed;
-    Result<api::Response> recorded;
-    for (const std::size_t most : kOutputs) {
-      api::JsonObject body;
-      body.raw(keeps ? "result" : "failure", outcome_json(finished, most));
-      recorded = send(by_ticket(keeps ? "complete" : "release", std::move(body)));
-      const bool too_large =
-          recorded ? recorded->status == 413 : recorded.error().code == ErrorCode::too_large;
-      if (!too_large) break;
-    }
-    return recorded;
-  }
-
-  int record(const process::Finished& finished) {
-    const Result<api::Response> recorded = send_outcome(finished);
-    if (recorded && recorded->status == 200) return finished.exit_code();
+  int not_recorded(const Error& error) {
     std::cerr << "once run: '" << job_.key << "' ran, but its outcome was not recorded\n";
-    return recorded ? print_error(invocation_, *recorded)
-                    : print_error(invocation_, recorded.error());
+    return print_problem(error);
   }
 
-  // The command has run: a store that is down for a while is waited for. The ticket keeps what is
-  // sent twice from counting twice.
-  Result<api::Response> send(const api::Request& request) {
-    Clock& clock = system_clock();
-    Backoff backoff(kRecordPauses, clock, system_entropy(), later(clock.now(), kRecordPatience));
-    for (;;) {
-      Result<api::Response> answer = target_->call(request);
-      target_->release_store();
-      const std::optional<Error> error =
-          answer ? wire::error_of(request, *answer) : std::optional(answer.error());
-      if (!error || !is_transient(*error) || !backoff.pause()) return answer;
-    }
-  }
-
+  // Constant after construction.
   const Invocation& invocation_;
   const Job job_;
   const process::Guardian& guardian_;
-  std::unique_ptr<Target> target_;
-  std::string ticket_;
+
+  // Of the thread that runs it.
+  std::optional<int> interrupted_by_;  // A signal, while another's attempt was waited for.
+  std::optional<process::Finished> finished_;
+  bool was_stopped_ = false;
+  bool has_outcome_ = false;  // Which is to be recorded.
+  std::size_t output_ = 0;    // Of kOutputs.
+
+  Mutex mutex_;
+  std::unique_ptr<process::Process> process_ ONCE_GUARDED_BY(mutex_);
+  process::Lifetime lifetime_ ONCE_GUARDED_BY(mutex_);
 };
 
 int run(const Invocation& invocation) {
@@ -267,12 +293,14 @@ output, says on stderr when it ran, and exits with the stored code, without runn
   --owner NAME    who this is, for 'once claim show'; HOST:PID otherwise
 
 COMMAND finds ONCE_KEY, ONCE_FENCE (a number that only rises for a key) and ONCE_ATTEMPT in its
-environment. Signals are passed on to it. It is stopped when the lease is lost, and does not outlive
+environment. Signals are passed on to it. It is stopped when the lease is lost: TERM comes shortly
+before the lease's end and KILL at the end, even if 'once run' itself is stopped. It does not outlive
 'once run': what it leaves running in its process group ends with it. Of each of its outputs, 64 KiB
 are kept, or as much of them as the store takes.
 
 Exits with the code of COMMAND; 75 if another is running it; 69 if the store cannot be reached (or it
-is run unguarded, with --if-store-down proceed); 1 if the lease was lost; 64 for wrong usage.
+is run unguarded, with --if-store-down proceed); 70 if it ran, but it is unknown whether its outcome
+was recorded; 1 if the lease was lost; 64 for wrong usage.
 
 Example:
   once run backup --per day -- echo "backed up"

@@ -149,5 +149,26 @@ TEST_F(RunVerb, ALostLeaseStopsTheCommand) {
   EXPECT_TRUE(holds(stopped.err, "lease of 'job' was lost")) << stopped.err;
 }
 
+TEST_F(RunVerb, H38_ACommandEndsWithItsLeaseAlthoughOnceRunIsStopped) {
+  const Outcome stopped = shell(
+      "mkfifo hold; once run job --lease 1s -- sh -c 'trap \"\" TERM; echo $$; "
+      "while :; do read line < hold; done' > out & "
+      "until grep -q . out; do :; done; kill -STOP $!; "
+      "once claim take job --wait 1m --field state; "
+      "while kill -0 $(cat out) 2>/dev/null && ! grep -q 'State:.Z' /proc/$(cat out)/status; do :; "
+      "done; "
+      "echo gone; kill -CONT $!; wait $!; echo $?");
+  EXPECT_EQ(stopped.out, "claimed\ngone\n1\n") << stopped.err;
+  EXPECT_TRUE(holds(stopped.err, "lease of 'job' was lost")) << stopped.err;
+}
+
+TEST_F(RunVerb, AWaitForAnotherEndsWithASignal) {
+  const Outcome ended = shell(
+      "once claim take job >/dev/null; once run job --wait 1h -- echo ran & "
+      "until grep -q SigBlk:.*8004a07 /proc/$!/status; do :; done; kill -TERM $!; wait $!; echo "
+      "$?");
+  EXPECT_EQ(ended.out, "143\n") << ended.err;
+}
+
 }  // namespace
 }  // namespace once::cli

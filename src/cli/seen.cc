@@ -23,12 +23,15 @@ std::string all_first(std::size_t count) {
 
 class Seen {
  public:
-  explicit Seen(const Invocation& invocation)
-      : invocation_(invocation), target_(open_target(invocation)) {}
+  Seen(const Invocation& invocation, RequestId id)
+      : invocation_(invocation), id_(std::move(id)), target_(open_target(invocation)) {}
 
   // False once something failed.
   bool ask(const std::vector<std::string>& ids) {
-    Result<api::Response> answer = target_->call(request(ids));
+    const std::string id = id_.of_batch(++batches_);
+    const std::string what =
+        batches_ == 1 ? "it" : "the last " + std::to_string(ids.size()) + " ids";
+    Result<api::Response> answer = target_->write(request(ids, id), {.id = id, .what = what});
     if (proceeds(invocation_, answer)) answer = api::Response{200, {}, all_first(ids.size())};
     const int exit = print_answer(invocation_, answer, [&](api::Json body) { print(ids, body); });
     if (exit != kDone) exit_ = exit;
@@ -44,14 +47,11 @@ class Seen {
 
  private:
   // Each batch is a request of its own, since an id that comes again in a later one is not first.
-  api::Request request(const std::vector<std::string>& ids) {
+  api::Request request(const std::vector<std::string>& ids, const std::string& id) const {
     api::JsonObject body;
     body.raw("ids", api::json_array(ids, api::json_text));
     add_texts(body, invocation_, {"ttl"});
-    ++batches_;
-    if (auto id = invocation_.option("request")) {
-      body.text("request", batches_ == 1 ? *id : *id + "/" + std::to_string(batches_));
-    }
+    body.text("request", id);
     return request_for(invocation_, "POST", "/v1/seen", body.finish());
   }
 
@@ -66,17 +66,17 @@ class Seen {
   }
 
   const Invocation& invocation_;
+  const RequestId id_;
   std::unique_ptr<Target> target_;
   std::size_t batches_ = 0;
   int exit_ = kDone;
 };
 
-// With a request id, batches depend on the input alone, so that a repeat asks the same.
-int from_input(const Invocation& invocation, Seen& seen) {
+// With a request id of the caller's, batches depend on the input alone, so that a repeat asks the
+// same.
+int from_input(const Invocation& invocation, Seen& seen, Lines::Partial partial) {
   Lines lines(STDIN_FILENO);
   Progress progress("ids", Progress::Output::as_it_goes);
-  const auto partial =
-      invocation.option("request") ? Lines::Partial::at_the_end : Lines::Partial::at_a_pause;
   for (;;) {
     if (!lines.ready()) seen.release_store();
     const std::vector<std::string> ids = lines.next(kRoom, partial);
@@ -87,8 +87,13 @@ int from_input(const Invocation& invocation, Seen& seen) {
 }
 
 int run(const Invocation& invocation) {
-  Seen seen(invocation);
-  if (invocation.words.empty()) return from_input(invocation, seen);
+  const Result<RequestId> id = RequestId::of(invocation);
+  if (!id) return print_error(invocation, id.error());
+  Seen seen(invocation, *id);
+  if (invocation.words.empty()) {
+    return from_input(invocation, seen,
+                      id->is_given() ? Lines::Partial::at_the_end : Lines::Partial::at_a_pause);
+  }
   seen.ask(invocation.words);
   return seen.exit();
 }
@@ -105,7 +110,8 @@ const Command kCommand = {
 
 Marks each ID, or each line of standard input, as seen for --ttl, and prints "first" or "seen" and the
 id. Exit 0: all are first. 1: some are not. A repeat with an equal --request is answered as the first
-time, so that a lost answer loses no id.
+time, so that a lost answer loses no id. 70: they may be marked; repeat it with the --request that is
+printed.
 
 Example:
   once seen order-1 order-2 --ttl 7d

@@ -4,12 +4,27 @@
 #include <functional>
 
 #include "cli/cli_fixture.h"
+#include "once/time.h"
 #include "testing/raw_http.h"
 #include "testing/server_process.h"
 #include "testing/upstream.h"
 
 namespace once::cli {
 namespace {
+
+// A problem of ours.
+std::string refusal(const std::string& status, const std::string& code) {
+  return testing::http_answer(status, R"({"code":")" + code + R"(","detail":"no"})",
+                              "Content-Type: application/problem+json\r\n");
+}
+
+// Passes a request on to a server, and gives back what the server answered.
+std::string passed_on(std::uint16_t port, const std::string& request) {
+  testing::RawHttp peer(port);
+  peer.send(request);
+  const auto answer = peer.receive();
+  return answer ? answer->head + "\r\n" + answer->body : "";
+}
 
 class Served : public Cli {
  protected:
@@ -64,11 +79,8 @@ TEST_F(Served, TalliesAreTheSameByUrlAndByDirectory) {
 TEST_F(Served, H16_AnOutcomeThatIsTooLargeIsKeptWithLessOfItsOutput) {
   std::atomic<std::size_t> most = 2'000;
   testing::Upstream small([&](const std::string& request, int) -> std::string {
-    if (request.size() > most) return testing::http_answer("413 Content Too Large", "{}");
-    testing::RawHttp peer(server_.port());
-    peer.send(request);
-    const auto answer = peer.receive();
-    return answer ? answer->head + "\r\n" + answer->body : "";
+    if (request.size() > most) return refusal("413 Content Too Large", "too_large");
+    return passed_on(server_.port(), request);
   });
   const std::string through = " --store " + small.url() + " -- ";
   EXPECT_EQ(once("run a" + through + "sh -c 'head -c 9999 /dev/zero | tr \"\\0\" x'").exit_code, 0);
@@ -90,6 +102,56 @@ std::string granting(const std::string& request, const std::function<std::string
                               R"("lease_until":"2030-01-01T00:00:00.000Z"})");
 }
 
+// The server has done each, and its first answer is lost.
+TEST_F(Served, H35_ALostAnswerLosesAndDoublesNothing) {
+  std::string lost_for;
+  testing::Upstream lossy([&](const std::string& request, int) {
+    const std::string answer = passed_on(server_.port(), request);
+    const std::string line = request.substr(0, request.find('\r'));
+    if (line == std::exchange(lost_for, line)) return answer;
+    return std::string();
+  });
+  const std::string through = " --store " + lossy.url();
+  EXPECT_EQ(once("seen order-1" + through).out, "first  order-1\n");
+  EXPECT_EQ(once("claim take job --field state" + through).out, "claimed\n");
+  EXPECT_EQ(once("log append s a b" + through).out, "appended 1 to 2\n");
+  EXPECT_EQ(once("tally add t 5" + through).out, "5\n");
+  EXPECT_EQ(once("tally count n" + through).out, "1\n");
+  EXPECT_TRUE(once("doc put d --create '{}'" + through).out.starts_with("created, etag "));
+  EXPECT_EQ(once("doc patch d '[{\"op\":\"add\",\"path\":\"/a\",\"value\":1}]'" + through).out,
+            "{\"a\":1}\n");
+  EXPECT_EQ(once("run work" + through + " -- echo ran").out, "ran\n");
+  EXPECT_EQ(once("log read s --field next").out, "3\n");
+  EXPECT_EQ(once("tally read t").out, "5\n");
+}
+
+TEST_F(Served, H38_AClaimWhoseAnswerIsLateStartsNothingBesideItsSuccessor) {
+  Outcome successor;
+  testing::Upstream slow([&](const std::string& request, int number) {
+    std::string answer = passed_on(server_.port(), request);
+    if (number == 1) successor = once("claim take job --wait 1m" + by_url());
+    return answer;
+  });
+  const Outcome late = once("run job --lease 1s --store " + slow.url() + " -- echo ran");
+  EXPECT_EQ(successor.exit_code, 0) << successor.err;
+  EXPECT_EQ(late.out, "");
+  EXPECT_EQ(late.exit_code, 1);
+  EXPECT_TRUE(holds(late.err, "lost before its command could start")) << late.err;
+}
+
+TEST_F(Served, H38_WhatSucceededIsRecordedAlthoughItsLeaseIsOverIfNobodyTookOver) {
+  constexpr Duration kLease = std::chrono::seconds(1);
+  Time granted;
+  testing::Upstream slow([&](const std::string& request, int number) {
+    if (number == 1) granted = system_clock().now();
+    const bool is_over = number > 1 && system_clock().now() > granted + 2 * kLease;
+    if (number > 1 && !is_over) return refusal("503 Service Unavailable", "unavailable");
+    return passed_on(server_.port(), request);
+  });
+  EXPECT_EQ(once("run job --lease 1s --store " + slow.url() + " -- echo ran").exit_code, 0);
+  EXPECT_EQ(once("run job -- echo again").out, "ran\n");
+}
+
 TEST_F(Served, ARunIsInTheNamespaceOfItsToken) {
   const std::string token = once("token new --namespace n --field token").out;
   const std::string as = " --token " + token.substr(0, token.size() - 1);
@@ -104,7 +166,7 @@ TEST_F(RunThroughAServer, WhatTheServerCannotDoIsNotSentAgain) {
   testing::Upstream server([&](const std::string& request, int) {
     return granting(request, [&] {
       if (request.starts_with("POST /v1/claims/job/complete")) ++sent;
-      return testing::http_answer("501 Not Implemented", R"({"code":"unsupported","detail":"no"})");
+      return refusal("501 Not Implemented", "unsupported");
     });
   });
   const Outcome ran = once("run job --store " + server.url() + " -- echo ran");
@@ -114,7 +176,8 @@ TEST_F(RunThroughAServer, WhatTheServerCannotDoIsNotSentAgain) {
   EXPECT_EQ(sent, 1);
 }
 
-TEST_F(RunThroughAServer, ALeaseEndsInTimeEvenIfTheServerDoesNotAnswer) {
+// A command that does not heed TERM has no ten seconds more.
+TEST_F(RunThroughAServer, H38_ALeaseEndsInTimeEvenIfTheServerDoesNotAnswer) {
   testing::Gate over;
   testing::Upstream server([&](const std::string& request, int) {
     return granting(request, [&] {
@@ -122,8 +185,9 @@ TEST_F(RunThroughAServer, ALeaseEndsInTimeEvenIfTheServerDoesNotAnswer) {
       return std::string();
     });
   });
-  const Outcome ran = shell("mkfifo hold; timeout -s KILL 30 once run job --lease 1s --store " +
-                            server.url() + " -- sh -c 'read line < hold'; echo $?");
+  const Outcome ran =
+      shell("mkfifo hold; timeout -s KILL 8 once run job --lease 1s --store " + server.url() +
+            " -- sh -c 'trap \"\" TERM; while :; do read line < hold; done'; echo $?");
   over.open();
   EXPECT_EQ(ran.out, "1\n");
   EXPECT_TRUE(holds(ran.err, "lease of 'job' was lost")) << ran.err;

@@ -16,7 +16,7 @@ using Server = Cli;
 ScriptedPeer::Script answering(std::string status, std::string body) {
   return [=](Conversation& c) {
     c.read_request();
-    c.answer(status, body);
+    c.answer(status, body, body.starts_with('{') ? "application/problem+json" : "text/html");
   };
 }
 
@@ -39,7 +39,7 @@ TEST_F(Server, IsAStoreByItsUrl) {
   EXPECT_TRUE(seen.starts_with("POST /v1/claims/a%2Fb%20c HTTP/1.1\r\n")) << seen;
   EXPECT_TRUE(holds(seen, "\r\nOnce-Namespace: n\r\n")) << seen;
   EXPECT_TRUE(holds(seen, "\r\nAuthorization: Bearer s3cret\r\n")) << seen;
-  EXPECT_TRUE(seen.ends_with(R"({"lease":"5s"})")) << seen;
+  EXPECT_TRUE(seen.ends_with(R"(,"lease":"5s"})")) << seen;
 }
 
 TEST_F(Server, ProblemsAreOneLineAndAnExitCode) {
@@ -90,13 +90,88 @@ TEST_F(Server, ForMachinesAProblemIsALineOfJsonToo) {
   EXPECT_EQ(outcome.err, "once claim renew: why\n");
 }
 
-TEST_F(Server, ALostAnswerIsNotAskedForAgain) {
-  const auto hang_up = [](Conversation& c) { c.read_request(); };
-  ScriptedPeer peer({hang_up, hang_up});
-  const Outcome outcome = once("claim take a --store " + peer.url());
-  EXPECT_EQ(outcome.exit_code, 69);
-  EXPECT_TRUE(holds(outcome.err, "closed before the answer")) << outcome.err;
-  EXPECT_EQ(peer.connections(), 1);
+TEST_F(Server, H35_ALostAnswerIsAskedForAgainUnderTheSameId) {
+  struct Case {
+    std::string verb;
+    std::string body;
+  };
+  const std::vector<Case> cases = {
+      {"claim take a", R"({"state":"claimed","ticket":"T"})"},
+      {"claim complete a --ticket T", R"({"state":"done"})"},
+      {"seen a", R"({"first":[true]})"},
+      {"log append s a", R"({"first":1,"last":1})"},
+      {"log trim s --before 1", R"({"oldest":1,"next":1})"},
+      {"doc put d --create x", "{}"},
+      {"doc patch d '{}'", "{}"},
+      {"doc rm d --if-match e", ""},
+      {"tally add t 5", R"({"kind":"sum","value":5})"},
+      {"tally max t 5", R"({"kind":"max","value":5})"},
+      {"tally top t a", R"({"kind":"top","value":[]})"},
+  };
+  for (const Case& c : cases) {
+    std::vector<std::string> sent;
+    const auto hang_up = [&](Conversation& with) { sent.push_back(with.read_request()); };
+    const auto answer = [&](Conversation& with) {
+      sent.push_back(with.read_request());
+      with.answer("201 Created", c.body);
+    };
+    ScriptedPeer peer({hang_up, answer});
+    const Outcome outcome = once(c.verb + " --store " + peer.url());
+    peer.end();
+    EXPECT_EQ(outcome.exit_code, 0) << c.verb << ": " << outcome.err;
+    ASSERT_EQ(sent.size(), 2U) << c.verb;
+    EXPECT_EQ(sent[0], sent[1]);
+  }
+}
+
+TEST_F(Server, H35_WhatStaysUnknownHasItsOwnExitCodeAndSaysHowToRepeatIt) {
+  std::string sent;
+  ScriptedPeer peer({[&](Conversation& c) { sent = c.read_request(); },
+                     answering("403 Forbidden", problem(403, "forbidden"))});
+  const Outcome outcome = once("tally add t 5 --store " + peer.url());
+  peer.end();
+  EXPECT_EQ(outcome.exit_code, 70) << outcome.err;
+  const std::string option = "it may have happened: repeat it with --request ";
+  ASSERT_TRUE(holds(outcome.err, option)) << outcome.err;
+  const std::string id = outcome.err.substr(outcome.err.find(option) + option.size());
+  const std::string member = R"("id":")" + id.substr(0, id.size() - 1) + "\"";
+  EXPECT_TRUE(holds(sent, member)) << sent;
+  ScriptedPeer again({[&](Conversation& c) {
+    sent = c.read_request();
+    c.answer("200 OK", R"({"kind":"sum","value":5})");
+  }});
+  EXPECT_EQ(once("tally add t 5 --store " + again.url() + " --request " + id).exit_code, 0);
+  again.end();
+  EXPECT_TRUE(holds(sent, member)) << sent;
+}
+
+TEST_F(Server, H35_WhatMayNotBeRepeatedIsSentOnce) {
+  for (const std::string verb : {"claim forget a", "token new", "checkpoint"}) {
+    const auto hang_up = [](Conversation& c) { c.read_request(); };
+    ScriptedPeer peer({hang_up, hang_up});
+    const Outcome outcome = once(verb + " --store " + peer.url());
+    EXPECT_EQ(outcome.exit_code, 70) << verb;
+    EXPECT_TRUE(holds(outcome.err, "closed before the answer")) << outcome.err;
+    EXPECT_TRUE(holds(outcome.err, "look before you repeat it")) << outcome.err;
+    EXPECT_EQ(peer.connections(), 1) << verb;
+  }
+}
+
+TEST_F(Server, WhatHasNoRoomForAnotherIdIsSentWithoutOneUnlessTheIdWasGiven) {
+  std::string second;
+  const auto full = answering("503 Full", problem(503, "overloaded"));
+  ScriptedPeer peer({[&](Conversation& c) {
+    c.read_request();
+    c.refuse("503 Full", "overloaded");
+    second = c.read_request();
+    c.answer("200 OK", R"({"kind":"sum","value":5})");
+  }});
+  EXPECT_EQ(once("tally add t 5 --store " + peer.url()).exit_code, 0);
+  peer.end();
+  EXPECT_TRUE(second.ends_with(R"({"kind":"sum","add":5})")) << second;
+  ScriptedPeer given({full});
+  EXPECT_EQ(once("tally add t 5 --id mine --store " + given.url()).exit_code, 75);
+  EXPECT_EQ(once("tally add t 5 --id a --request b --store " + given.url()).exit_code, 64);
 }
 
 TEST_F(Server, WhenItIsDownOneMayProceed) {

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <iostream>
 
@@ -48,21 +49,42 @@ Result<void> add_numbers(api::JsonObject& body, const Invocation& invocation,
   return {};
 }
 
-int merge(const Invocation& invocation, Target& target, api::JsonObject& body) {
+// Whether merging the same again changes nothing: the largest stays the largest. Without --at a
+// repeat may fall into a later window, where it does.
+bool is_idempotent(const Invocation& invocation) {
+  constexpr std::array<std::string_view, 4> kIdempotent = {"max", "min", "distinct", "bloom"};
+  return std::ranges::find(kIdempotent, invocation.verb->name) != kIdempotent.end() &&
+         (!invocation.option("window") || invocation.option("at"));
+}
+
+// Only what would count twice needs an id of its own.
+int merge(const Invocation& invocation, Target& target, api::JsonObject& body, const RequestId& id,
+          std::size_t batch = 1, const std::string& what = "it") {
   add_texts(body, invocation, {"at", "window", "ttl"});
-  const auto answer = target.call(
-      request_for(invocation, "POST", path_to("tallies", invocation.words[0]), body.finish()));
-  return print_answer(invocation, answer, print_tally);
+  const auto request_with = [&](const std::string& members) {
+    return request_for(invocation, "POST", path_to("tallies", invocation.words[0]), members);
+  };
+  const std::string plain = body.finish();
+  WriteOptions options;
+  std::string known = plain;
+  if (id.is_given() || !is_idempotent(invocation)) {
+    options = {.id = id.of_batch(batch), .what = what};
+    known.back() = ',';
+    known.append(R"("id":)").append(api::json_text(options.id)).append("}");
+    if (!id.is_given()) options.without_id = request_with(plain);
+  }
+  return print_answer(invocation, target.write(request_with(known), options), print_tally);
 }
 
 int merge_number(const Invocation& invocation, std::string_view kind, std::string_view field,
                  const std::string& written) {
   const Result<std::string> number = number_of(written);
   if (!number) return print_error(invocation, number.error());
+  const Result<RequestId> id = RequestId::of(invocation, "id");
+  if (!id) return print_error(invocation, id.error());
   api::JsonObject body;
   body.text("kind", kind).raw(field, *number);
-  add_texts(body, invocation, {"id"});
-  return merge(invocation, *open_target(invocation), body);
+  return merge(invocation, *open_target(invocation), body, *id);
 }
 
 int add(const Invocation& invocation) {
@@ -83,7 +105,7 @@ int extreme(const Invocation& invocation) {
 
 // Items of a sketch, as one call. An id is for one call, so that of a later batch is another.
 int merge_items(const Invocation& invocation, Target& target, const std::vector<std::string>& items,
-                std::size_t batch) {
+                const RequestId& id, std::size_t batch) {
   const auto times = invocation.integer("count");
   if (!times) return print_error(invocation, times.error());
   api::JsonObject body;
@@ -95,28 +117,28 @@ int merge_items(const Invocation& invocation, Target& target, const std::vector<
   const Result<void> ok =
       add_numbers(body, invocation, {"precision", "counters", "capacity", "rate"});
   if (!ok) return print_error(invocation, ok.error());
-  if (const auto id = invocation.option("id")) {
-    body.text("id", batch == 1 ? *id : *id + "/" + std::to_string(batch));
-  }
-  return merge(invocation, target, body);
+  const std::string what =
+      batch == 1 ? "it" : "the last " + std::to_string(items.size()) + " items";
+  return merge(invocation, target, body, id, batch, what);
 }
 
 int sketch(const Invocation& invocation) {
+  const Result<RequestId> id = RequestId::of(invocation, "id");
+  if (!id) return print_error(invocation, id.error());
   const auto target = open_target(invocation);
   const auto& words = invocation.words;
   if (words.size() > 1) {
-    return merge_items(invocation, *target, {words.begin() + 1, words.end()}, 1);
+    return merge_items(invocation, *target, {words.begin() + 1, words.end()}, *id, 1);
   }
   Lines lines(STDIN_FILENO);
   Progress progress("items", Progress::Output::as_it_goes);
-  const auto partial =
-      invocation.option("id") ? Lines::Partial::at_the_end : Lines::Partial::at_a_pause;
+  const auto partial = id->is_given() ? Lines::Partial::at_the_end : Lines::Partial::at_a_pause;
   for (std::size_t batch = 1;; ++batch) {
     if (!lines.ready()) target->release_store();
     const auto items = lines.next(kRoom, partial);
     if (lines.broken()) return print_error(invocation, *lines.broken());
     if (items.empty()) return kDone;
-    const int exit = merge_items(invocation, *target, items, batch);
+    const int exit = merge_items(invocation, *target, items, *id, batch);
     if (exit != kDone) return exit;
     progress.add(items.size());
   }
@@ -154,15 +176,19 @@ int read(const Invocation& invocation) {
       [&](api::Json answer) { print_tallies(keys, answer); });
 }
 
-constexpr std::array kNumberOptions = {Option{"id"}, Option{"at"}, Option{"window"}, Option{"ttl"}};
-constexpr std::array kAddOptions = {Option{"id"}, Option{"at"}, Option{"window"}, Option{"ttl"},
-                                    Option{"real", Option::Kind::flag}};
-constexpr std::array kDistinctOptions = {Option{"id"}, Option{"at"}, Option{"window"},
-                                         Option{"ttl"}, Option{"precision"}};
-constexpr std::array kTopOptions = {Option{"id"},  Option{"at"},       Option{"window"},
-                                    Option{"ttl"}, Option{"counters"}, Option{"count"}};
-constexpr std::array kBloomOptions = {Option{"id"},  Option{"at"},       Option{"window"},
-                                      Option{"ttl"}, Option{"capacity"}, Option{"rate"}};
+constexpr std::array kNumberOptions = {Option{"id"}, Option{"request"}, Option{"at"},
+                                       Option{"window"}, Option{"ttl"}};
+constexpr std::array kAddOptions = {Option{"id"},  Option{"request"},
+                                    Option{"at"},  Option{"window"},
+                                    Option{"ttl"}, Option{"real", Option::Kind::flag}};
+constexpr std::array kDistinctOptions = {Option{"id"},     Option{"request"}, Option{"at"},
+                                         Option{"window"}, Option{"ttl"},     Option{"precision"}};
+constexpr std::array kTopOptions = {Option{"id"},     Option{"request"}, Option{"at"},
+                                    Option{"window"}, Option{"ttl"},     Option{"counters"},
+                                    Option{"count"}};
+constexpr std::array kBloomOptions = {Option{"id"},     Option{"request"}, Option{"at"},
+                                      Option{"window"}, Option{"ttl"},     Option{"capacity"},
+                                      Option{"rate"}};
 constexpr std::array kReadOptions = {Option{"from"}, Option{"to"}, Option{"item"}};
 
 constexpr std::string_view kItems = "a KEY and any number of ITEMs";
@@ -192,7 +218,7 @@ const Command kCommand = {
        once tally read KEY... [--from TIME] [--to TIME] [--item ITEM]
 
 Each merges into the tally of that KEY and prints its value; all but read also take
-  --id ID        counted once, however often it is sent
+  --id ID        counted once, however often it is sent; also called --request
   --window W     minute, hour or day: a tally of its own for each
   --at TIME      the time that it counts for, now if it is not given
   --ttl 30d      how long it is kept
@@ -201,6 +227,8 @@ An AMOUNT with a fraction makes a tally of kind real, as does --real. Items are 
 standard input; --count counts each so many times. read prints the value, of the whole or of the
 windows that start in [--from, --to); of several KEYs a line each. With --item a bloom filter tells
 whether it has seen it; true may be wrong as often as --rate says, false never is.
+
+Exit 70: it may have been counted; repeat it with the --request that is printed.
 
 Example:
   once tally add revenue 1900 --id invoice-42

@@ -6,10 +6,13 @@
 #include <filesystem>
 #include <utility>
 
+#include "cli/answer.h"
 #include "cli/directory_target.h"
 #include "cli/in_process.h"
 #include "directory/owner.h"
 #include "once/open.h"
+#include "open/backend.h"
+#include "wire/problem.h"
 
 namespace once::cli {
 namespace {
@@ -18,8 +21,7 @@ class ServerTarget final : public Target {
  public:
   ServerTarget(const std::string& url, std::string token) : client_(url, std::move(token)) {}
 
-  using Target::call;
-  Result<api::Response> call(const api::Request& request, Duration within) override {
+  Result<api::Response> send(const api::Request& request, Duration within) override {
     return client_.call(request, within);
   }
   Result<client::HttpClient*> server() override { return &client_; }
@@ -39,8 +41,7 @@ class StoreTarget final : public Target {
  public:
   explicit StoreTarget(std::string address) : address_(std::move(address)) {}
 
-  using Target::call;
-  Result<api::Response> call(const api::Request& request, Duration) override {
+  Result<api::Response> send(const api::Request& request, Duration) override {
     if (!here_) {
       Result<std::unique_ptr<Store>> opened = open_store(address_);
       if (!opened) return std::unexpected(explained(std::move(opened.error())));
@@ -60,8 +61,7 @@ class NoTarget final : public Target {
  public:
   explicit NoTarget(Error error) : error_(std::move(error)) {}
 
-  using Target::call;
-  Result<api::Response> call(const api::Request&, Duration) override {
+  Result<api::Response> send(const api::Request&, Duration) override {
     return std::unexpected(error_);
   }
   Result<client::HttpClient*> server() override { return std::unexpected(error_); }
@@ -70,12 +70,61 @@ class NoTarget final : public Target {
   const Error error_;
 };
 
+// A document or tally of a store with one write a commit keeps a bounded number of ids. Nothing was
+// written.
+bool has_no_room_for_ids(const api::Response& answer) {
+  return answer.status == 503 && (field_of(answer, "code") == "overloaded" ||
+                                  field_of(answer, "detail").starts_with("overloaded:"));
+}
+
+api::Response may_have_happened(const Error& lost, const WriteOptions& options) {
+  const std::string happened = lost.message + "; it may have happened";
+  if (!options.id.empty()) {
+    const std::string repeat = ": repeat " + options.what + " with --request " + options.id;
+    return wire::Problem(wire::Code::unknown, happened + repeat)
+        .text("request", options.id)
+        .finish();
+  }
+  const bool is_safe = options.repeat == remote::Repeat::safe;
+  return wire::problem(wire::Code::unknown, happened + (is_safe ? ", and may be repeated"
+                                                                : ": look before you repeat it"));
+}
+
 std::string variable(const char* name) {
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody changes it.
   return value != nullptr ? value : "";
 }
 
 }  // namespace
+
+Result<api::Response> Target::send_until_answered(const api::Request& request,
+                                                  remote::Repeat repeat) {
+  Result<remote::CallResult> called = remote::call_until_answered(
+      request, {.repeat = repeat, .within = kPatience, .grace = {}, .still_there = {}},
+      system_clock(), system_entropy(), [&](Duration timeout) { return send(request, timeout); });
+  if (!called) return std::unexpected(std::move(called.error()));
+  return std::move(called->response);
+}
+
+// What changes nothing cannot have happened. A GET is never called lost, except by a server.
+Result<api::Response> Target::call(const api::Request& request) {
+  const bool is_get = request.method == "GET";
+  Result<api::Response> answer =
+      send_until_answered(request, is_get ? remote::Repeat::never : remote::Repeat::safe);
+  if (!answer && answer.error().code == ErrorCode::unknown) {
+    answer.error().code = ErrorCode::unavailable;
+  }
+  return answer;
+}
+
+Result<api::Response> Target::write(const api::Request& request, const WriteOptions& options) {
+  Result<api::Response> answer = send_until_answered(request, options.repeat);
+  if (options.without_id && answer && has_no_room_for_ids(*answer)) {
+    return write(*options.without_id, {.repeat = remote::Repeat::never});
+  }
+  if (answer || answer.error().code != ErrorCode::unknown) return answer;
+  return may_have_happened(answer.error(), options);
+}
 
 Result<std::string> default_store() {
   namespace fs = std::filesystem;
@@ -98,6 +147,17 @@ Result<std::string> store_or_server(const Invocation& invocation) {
   const auto directory = directory_of(*address);
   const auto url = directory ? directory::running_server(*directory) : std::nullopt;
   return url ? *url : *address;
+}
+
+Result<Once> open_library(const Invocation& invocation) {
+  const Result<std::string> address = named_store(invocation);
+  if (!address) return std::unexpected(address.error());
+  Result<std::unique_ptr<Backend>> backend = open_shared(
+      *address, invocation.option("namespace").value_or(""),
+      {.wait_for_turn = kPatienceForTurn, .token = invocation.option("token").value_or("")},
+      wire::DataForm::json);
+  if (!backend) return std::unexpected(explained(std::move(backend.error())));
+  return Once(std::move(*backend));
 }
 
 std::unique_ptr<Target> open_target(const Invocation& invocation) {

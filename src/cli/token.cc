@@ -15,7 +15,9 @@ int make(const Invocation& invocation) {
   add_texts(body, invocation, {"label"});
   // The namespace is what the token is bound to, not where the request goes.
   api::Request request{"POST", "/v1/tokens", {}, body.finish()};
-  return print_answer(invocation, open_target(invocation)->call(request), print_members);
+  // Sent once: the token of a first try would be known to nobody, and stay.
+  const auto made = open_target(invocation)->write(request, {.repeat = remote::Repeat::never});
+  return print_answer(invocation, made, print_members);
 }
 
 int list(const Invocation& invocation) {
@@ -32,7 +34,7 @@ int list(const Invocation& invocation) {
 
 int revoke(const Invocation& invocation) {
   const api::Request request{"DELETE", path_to("tokens", invocation.words[0]), {}, ""};
-  return print_answer(invocation, open_target(invocation)->call(request), [](api::Json) {});
+  return print_answer(invocation, open_target(invocation)->write(request), [](api::Json) {});
 }
 
 constexpr std::array kNewOptions = {Option{"read-only", Option::Kind::flag}, Option{"label"}};

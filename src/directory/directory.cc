@@ -95,7 +95,9 @@ class Switch {
     if (!owner) return std::unexpected(std::move(owner.error()));
     if (auto* url = std::get_if<std::string>(&*owner)) return use_server(std::move(*url));
     auto& store = std::get<std::unique_ptr<Store>>(*owner);
-    local_ = std::make_unique<Local>(std::move(store), options_.name_space, clock_, entropy_);
+    const std::string& named = options_.name_space;
+    local_ = std::make_unique<Local>(std::move(store), named.empty() ? "default" : named, clock_,
+                                     entropy_);
     local_calls_ = 1;
     return Use(*this, *local_);
   }
@@ -105,7 +107,7 @@ class Switch {
     if (server_ == nullptr || url != server_url_) {
       Result<std::unique_ptr<Backend>> connected =
           remote::connect(url, options_.token, options_.name_space, clock_, entropy_,
-                          [this, url] { return is_owner(url); });
+                          [this, url] { return is_owner(url); }, options_.form);
       if (!connected) return std::unexpected(std::move(connected.error()));
       server_ = std::move(*connected);
       server_url_ = url;

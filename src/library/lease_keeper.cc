@@ -1,5 +1,6 @@
 #include "library/lease_keeper.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace once {
@@ -46,7 +47,7 @@ void LeaseKeeper::keep() {
     if (renewal == Renewal::done) {
       lease_.renewed(now);
       backoff_.reset();
-      events_.kept();
+      events_.kept(lease_.until());
     } else {
       lease_.failed(clock_.now(), backoff_.next());
     }
@@ -55,7 +56,7 @@ void LeaseKeeper::keep() {
 
 // A store that is down for a moment costs a try, not the lease.
 LeaseKeeper::Renewal LeaseKeeper::renew(Time now) {
-  const Result<RenewOutcome> outcome = renew_(lease_.left(now));
+  const Result<RenewOutcome> outcome = renew_(std::min(lease_.left(now), kLongestRenewal));
   if (!outcome) return is_transient(outcome.error()) ? Renewal::failed : Renewal::refused;
   return std::holds_alternative<Renewed>(*outcome) ? Renewal::done : Renewal::refused;
 }

@@ -24,6 +24,7 @@ class LeaseCountdown {
       : length_(length), until_(later(asked, length)), due_(later(asked, interval(length))) {}
 
   Time due() const { return due_; }  // The next renewal.
+  Time until() const { return until_; }
   Duration left(Time now) const { return until_ - now; }
   bool is_over(Time now) const { return now >= until_; }
 
@@ -41,16 +42,20 @@ class LeaseCountdown {
   Time due_;
 };
 
+// Of one try to renew. One whose answer never comes is not the only one.
+inline constexpr Duration kLongestRenewal = std::chrono::seconds(30);
+
 class LeaseKeeper {
  public:
-  // One try to renew, which takes no longer than `within`: what is left of the lease.
+  // One try to renew, which takes no longer than `within`: what is left of the lease, or
+  // kLongestRenewal if that is less.
   using Renew = std::function<Result<RenewOutcome>(Duration within)>;
 
   // Called on the keeper's thread: `kept` after each renewal; `lost` at most once, when the claim
   // is another's, cannot be renewed, or was not until its lease ended. Neither is called after
   // that.
   struct Events {
-    std::function<void()> kept = [] {};
+    std::function<void(Time until)> kept = [](Time) {};
     std::function<void()> lost = [] {};
   };
 

@@ -24,7 +24,7 @@ class LeaseKeeperTest : public ::testing::Test {
     answers_ = std::move(answers);
     return std::make_unique<LeaseKeeper>(
         clock_, LeaseCountdown(asked, 30s), [this](Duration within) { return renew(within); },
-        LeaseKeeper::Events{.kept = [this] { ++kept_; }, .lost = [this] { ++lost_; }});
+        LeaseKeeper::Events{.kept = [this](Time) { ++kept_; }, .lost = [this] { ++lost_; }});
   }
 
   Result<RenewOutcome> renew(Duration within) {

@@ -1,7 +1,9 @@
 #include "once/once.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/backoff.h"
 #include "library/run.h"
 #include "local/local.h"
 
@@ -9,6 +11,10 @@ namespace once {
 namespace {
 
 using Why = NotRun::Why;
+
+// Between two looks at a claim that another holds.
+constexpr PauseBounds kPausesWhileBusy{
+    .shortest = Duration(25), .first = Duration(50), .longest = Duration(1'000)};
 
 std::unexpected<NotRun> not_run(Why why, ErrorCode code, std::string message) {
   return std::unexpected(NotRun{.why = why, .error = {code, std::move(message)}});
@@ -36,6 +42,30 @@ struct OtherAttempt {
   RunResult operator()(const Claimed&) const { std::unreachable(); }
 };
 
+struct Taken {
+  Result<ClaimOutcome> outcome;
+  Time asked;  // A lease does not begin earlier.
+};
+
+// Waits for another's attempt: at the store, or here if the caller has a pause of its own.
+Taken take_claim(Backend& backend, std::string_view key, const RunOptions& options) {
+  const ClaimRequest request{.owner = options.owner,
+                             .payload = options.payload,
+                             .lease = options.lease,
+                             .ttl = options.ttl};
+  const Duration wait_there = options.pause ? Duration::zero() : options.wait;
+  Clock& clock = backend.clock();
+  const Deadline waited(clock, options.wait);
+  Backoff backoff(kPausesWhileBusy, clock, system_entropy());
+  for (;;) {
+    const Time asked = clock.now();
+    Taken taken{backend.claims().take(key, request, wait_there), asked};
+    const bool is_busy = taken.outcome && std::holds_alternative<Busy>(*taken.outcome);
+    if (!is_busy || !options.pause || waited.over()) return taken;
+    if (!options.pause(std::min(backoff.next(), waited.left()))) return taken;
+  }
+}
+
 }  // namespace
 
 Once::Once(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {}
@@ -45,17 +75,12 @@ Once::Once(Once&&) noexcept = default;
 Once::~Once() = default;
 
 RunResult Once::run(std::string_view key, const RunOptions& options, const Work& work) {
-  const ClaimRequest request{.owner = options.owner,
-                             .payload = options.payload,
-                             .lease = options.lease,
-                             .ttl = options.ttl};
-  LeaseCountdown lease(backend_->clock().now(), options.lease);
-  const Result<ClaimOutcome> taken = backend_->claims().take(key, request, options.wait);
+  const auto [taken, asked] = take_claim(*backend_, key, options);
   if (!taken) return not_run(Why::store_error, taken.error().code, taken.error().message);
   const auto* claimed = std::get_if<Claimed>(&*taken);
   if (claimed == nullptr) return std::visit(OtherAttempt{}, *taken);
   Attempt attempt(std::string(key), claimed->fence, claimed->attempt);
-  Run run(*backend_, attempt, claimed->ticket, lease, options);
+  Run run(*backend_, attempt, claimed->ticket, LeaseCountdown(asked, options.lease), options);
   return run.run(work);
 }
 

@@ -167,6 +167,28 @@ TEST_P(OnceTest, AClaimWhoseAnswerWasSlowIsRenewedBeforeTheWork) {
   EXPECT_TRUE(ran.has_value());
 }
 
+TEST_P(OnceTest, AWaitThatTheCallerEndsIsBusyAndNothingRuns) {
+  Once other = door();
+  int pauses = 0;
+  run("job", [&](Attempt&) -> Result<Effects> {
+    const RunOptions options{.wait = 1h, .pause = [&](Duration) { return ++pauses < 3; }};
+    error_of(other.run("job", options, must_not_run), Why::busy);
+    return Effects();
+  });
+  EXPECT_EQ(pauses, 3);
+}
+
+TEST_P(OnceTest, AWaitWithAPauseOfTheCallersFindsTheOutcomeOfTheOther) {
+  Once other = door();
+  const Ticket held = std::get<Claimed>(other.claims().take("job", {}).value()).ticket;
+  const auto complete = [&](Duration) { return other.claims().complete("job", held, "42"); };
+  const RunOptions options{.wait = 1h,
+                           .pause = [&](Duration length) { return complete(length).has_value(); }};
+  const RunResult ran = once_.run("job", options, must_not_run);
+  ASSERT_TRUE(ran.has_value());
+  EXPECT_EQ(ran->result, "42");
+}
+
 TEST_P(OnceTest, ALostLeaseIsToldToTheWorkAndItsEffectsAreRefused) {
   Once other = door();
   const auto late = run("job", [&](Attempt& attempt) -> Result<Effects> {
@@ -238,6 +260,29 @@ TEST_P(OnceTest, AFailureThatTheStoreIsNotToldOfIsStillAFailure) {
   });
   EXPECT_EQ(error_of(ran, Why::retry)->message, "the bank is closed");
   EXPECT_EQ(ran.error().unrecorded->code, ErrorCode::unavailable);
+}
+
+TEST_P(OnceTest, H38_AKeyIsNotFreedForLongerThanItsLease) {
+  const Time start = clock_.now();
+  const RunOptions options{.lease = 5s};
+  const auto ran = once_.run("job", options, [&](Attempt& attempt) -> Result<Effects> {
+    EXPECT_EQ(attempt.lease_until(), start + 5s);
+    meet(std::vector<Fault>(1'000, Fault::fail_before));
+    return attempt.retry_later("the bank is closed");
+  });
+  EXPECT_TRUE(ran.error().unrecorded);
+  EXPECT_LT(clock_.now() - start, 15s);
+}
+
+TEST_P(OnceTest, H38_WhatIsDoneIsRecordedAlthoughItsLeaseIsOver) {
+  const auto ran = run("job", [&](Attempt& attempt) -> Result<Effects> {
+    meet(std::vector<Fault>(1, Fault::fail_before));  // Of the only renewal.
+    clock_.advance(31s);
+    wait_until([&] { return attempt.lost(); });
+    return Effects().result("r");
+  });
+  ASSERT_TRUE(ran.has_value());
+  EXPECT_EQ(run("job", must_not_run)->result, "r");
 }
 
 TEST_P(OnceTest, ARefusedConditionFreesTheKeyAndNamesThePart) {

@@ -1,5 +1,6 @@
 #include "library/run.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/backoff.h"
@@ -48,18 +49,21 @@ Run::Run(Backend& backend, Attempt& attempt, Ticket ticket, LeaseCountdown lease
 
 // The lease is kept until the outcome is recorded.
 RunResult Run::run(const Once::Work& work) {
-  if (const Result<void> fresh = freshen_lease(); !fresh) {
-    return not_run(Why::store_error, fresh.error());
-  }
+  if (std::optional<NotRun> late = freshen_lease()) return std::unexpected(std::move(*late));
+  attempt_.lease_until_ = lease_.until();
   const auto renew = [this](Duration within) {
     return backend_.claims().renew(attempt_.key(), ticket_, options_.lease, within);
   };
-  const auto kept = [this] {
+  const auto tell = [this] {
     if (options_.on_renewal) options_.on_renewal(attempt_);
   };
-  const auto lost = [this, kept] {
+  const auto kept = [this, tell](Time until) {
+    attempt_.lease_until_ = until;
+    tell();
+  };
+  const auto lost = [this, tell] {
     attempt_.lost_ = true;
-    kept();
+    tell();
   };
   const LeaseKeeper keeper(backend_.clock(), lease_, renew, {.kept = kept, .lost = lost});
   Result<Effects> effects = perform(work);
@@ -67,20 +71,24 @@ RunResult Run::run(const Once::Work& work) {
 }
 
 // A claim whose answer took long, because another attempt was waited for or an answer was lost, may
-// be near its end, or over: it is renewed before the work begins.
-Result<void> Run::freshen_lease() {
+// be near its end, or over: it is renewed before the work begins. Nothing begins after the lease's
+// end (docs/hazards.md#h38). A renewal whose answer was lost may hold the key: it is freed.
+std::optional<NotRun> Run::freshen_lease() {
   Clock& clock = backend_.clock();
   const Time asked = clock.now();
-  if (asked < lease_.due()) return {};
-  const auto renewed = backend_.claims().renew(attempt_.key(), ticket_, options_.lease);
+  if (asked < lease_.due()) return std::nullopt;
+  const Duration within = std::min(options_.lease, kLongestRenewal);
+  const auto renewed = backend_.claims().renew(attempt_.key(), ticket_, options_.lease, within);
   if (renewed && std::holds_alternative<Renewed>(*renewed)) lease_.renewed(asked);
-  const bool is_ours =
-      renewed ? std::holds_alternative<Renewed>(*renewed) : is_transient(renewed.error());
-  if (is_ours && !lease_.is_over(clock.now())) return {};
-  (void)backend_.claims().release(attempt_.key(), ticket_, "its lease ended before it began",
-                                  Release::retryable);
-  if (!renewed) return std::unexpected(renewed.error());
-  return failure(ErrorCode::unavailable, "the lease ended before the work could begin");
+  const bool is_ours = renewed ? std::holds_alternative<Renewed>(*renewed) : is_transient(renewed);
+  if (is_ours && !lease_.is_over(clock.now())) return std::nullopt;
+  if (!renewed && !is_transient(renewed)) return NotRun{.error = renewed.error()};
+  if (is_ours) {
+    (void)backend_.claims().release(attempt_.key(), ticket_, "its lease ended before it began",
+                                    Release::retryable, within);
+  }
+  return NotRun{.why = Why::fenced,
+                .error = {ErrorCode::unavailable, "the lease ended before the work could begin"}};
 }
 
 Result<Effects> Run::perform(const Once::Work& work) {
@@ -93,16 +101,20 @@ Result<Effects> Run::perform(const Once::Work& work) {
   }
 }
 
-// While the store is down it is tried again, as recording is: until then the key is not free. What
-// never reaches the store is free when the lease ends.
+// While the store is down it is tried again, as recording is: until then the key is not free. At
+// the end of the lease it is free by itself, but a failure for good is an outcome, and is still
+// tried.
 Result<void> Run::release(std::string failure, Release how) {
   failure.resize(std::min(failure.size(), kMaxFailure));
   Clock& clock = backend_.clock();
   Backoff backoff(kRecordingPauses, clock, system_entropy(), later(clock.now(), options_.patience));
   for (;;) {
-    const auto released = backend_.claims().release(attempt_.key(), ticket_, failure, how);
+    const Duration left = attempt_.lease_until() - clock.now();
+    const Duration within = how == Release::final ? kAttemptLife : std::min(left, kAttemptLife);
+    const auto released = backend_.claims().release(attempt_.key(), ticket_, failure, how, within);
     if (released) return {};
-    if (!is_transient(released.error()) || !backoff.pause()) {
+    const bool is_over = within <= Duration::zero();
+    if (is_over || !is_transient(released) || !backoff.pause()) {
       return std::unexpected(released.error());
     }
   }

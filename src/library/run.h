@@ -2,6 +2,8 @@
 // it came to.
 #pragma once
 
+#include <optional>
+
 #include "library/lease_keeper.h"
 #include "once/backend.h"
 #include "once/once.h"
@@ -17,7 +19,7 @@ class Run {
   RunResult run(const Once::Work& work);
 
  private:
-  Result<void> freshen_lease();
+  std::optional<NotRun> freshen_lease();
   Result<Effects> perform(const Once::Work& work);
   RunResult record(Effects effects);
   Result<effects::Outcome> record_once(const Effects& effects);

@@ -1,35 +1,102 @@
 #include "process/guardian.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <set>
+#include <map>
 #include <system_error>
 #include <utility>
 
 namespace once::process {
+
+BootTime since_boot() {
+  timespec now{};
+  (void)::clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::chrono::seconds(now.tv_sec) + BootTime(now.tv_nsec);
+}
+
+// What the guardian knows.
+class Guardian::Groups {
+ public:
+  void take(const Message& message) {
+    switch (message.kind) {
+      case Message::Kind::entrust: lifetimes_[message.group] = message.lifetime; break;
+      case Message::Kind::extend:
+        if (const auto found = lifetimes_.find(message.group); found != lifetimes_.end()) {
+          found->second = message.lifetime;
+        }
+        break;
+      case Message::Kind::release: lifetimes_.erase(message.group); break;
+    }
+  }
+
+  // Warns and ends those whose time has come. When the next one's comes.
+  BootTime end_those_over(BootTime now) {
+    BootTime next = BootTime::max();
+    for (auto at = lifetimes_.begin(); at != lifetimes_.end();) {
+      auto& [group, lifetime] = *at;
+      if (now >= lifetime.end_at) {
+        (void)::kill(-group, SIGKILL);
+        at = lifetimes_.erase(at);
+        continue;
+      }
+      if (now >= lifetime.warn_at) {
+        (void)::kill(-group, SIGTERM);
+        lifetime.warn_at = BootTime::max();
+      }
+      next = std::min({next, lifetime.warn_at, lifetime.end_at});
+      ++at;
+    }
+    return next;
+  }
+
+  void end_all() const {
+    for (const auto& [group, lifetime] : lifetimes_) (void)::kill(-group, SIGKILL);
+  }
+
+ private:
+  std::map<pid_t, Lifetime> lifetimes_;
+};
+
 namespace {
 
-[[noreturn]] void guard(int lifeline) {
-  (void)::setsid();
-  std::set<pid_t> groups;
-  for (;;) {
-    pid_t word = 0;  // A pipe writes so little in one piece.
-    const auto count = ::read(lifeline, &word, sizeof word);
-    if (count < 0 && errno == EINTR) continue;
-    if (count != static_cast<ssize_t>(sizeof word)) break;
-    if (word > 0) groups.insert(word);
-    if (word < 0) groups.erase(-word);
-  }
-  for (const pid_t group : groups) (void)::kill(-group, SIGKILL);
-  ::_exit(0);
+// Readable from that time on.
+void set_timer(int timer, BootTime at) {
+  const bool never = at == BootTime::max();
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(at);
+  itimerspec when{};
+  when.it_value.tv_sec = never ? 0 : seconds.count();
+  when.it_value.tv_nsec = never ? 0 : (at - seconds).count();
+  (void)::timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, nullptr);
 }
 
 }  // namespace
+
+// A timer of CLOCK_BOOTTIME ends in time although the machine slept.
+void Guardian::guard(int lifeline) {
+  (void)::setsid();
+  const int timer = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
+  Groups groups;
+  for (;;) {
+    set_timer(timer, groups.end_those_over(since_boot()));
+    std::array<pollfd, 2> awaited = {{{lifeline, POLLIN, 0}, {timer, POLLIN, 0}}};
+    if (::poll(awaited.data(), awaited.size(), -1) <= 0 || awaited[0].revents == 0) continue;
+    Message message{};  // A pipe writes so little in one piece.
+    const auto count = ::read(lifeline, &message, sizeof message);
+    if (count < 0 && errno == EINTR) continue;
+    if (count != static_cast<ssize_t>(sizeof message)) break;
+    groups.take(message);
+  }
+  groups.end_all();
+  ::_exit(0);
+}
 
 Result<Guardian> Guardian::start() {
   std::array<int, 2> ends{};
@@ -56,6 +123,8 @@ Guardian::~Guardian() {
   if (pid_ > 0) (void)::waitpid(pid_, nullptr, 0);
 }
 
-void Guardian::send(pid_t word) const { (void)!::write(lifeline_, &word, sizeof word); }
+void Guardian::send(const Message& message) const {
+  (void)!::write(lifeline_, &message, sizeof message);
+}
 
 }  // namespace once::process

@@ -106,6 +106,7 @@ Result<void> Process::launch() {
   pid_ = ::fork();
   if (pid_ == 0) become_command(argv.data(), envp.data(), pipes);
   if (pid_ < 0) return cannot_start(errno);
+  group_ = pid_;
   (void)::setpgid(pid_, pid_);  // Here and in the child: whichever is first.
   pipes.input.read.close();
   pipes.failed.write.close();
@@ -134,7 +135,7 @@ Result<void> Process::launch() {
 // process's parent is killed from here on, nothing of the command outlives it.
 void Process::become_command(char* const* words, char* const* variables, const Pipes& pipes) const {
   (void)::setpgid(0, 0);
-  guardian_.entrust(::getpid());
+  guardian_.entrust(::getpid(), command_.lifetime);
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (has_terminal_) {
     (void)::signal(SIGTTOU, SIG_IGN);
@@ -150,8 +151,11 @@ void Process::become_command(char* const* words, char* const* variables, const P
   for (std::size_t i = 0; i < pipes.outputs.size(); ++i) {
     ::dup2(pipes.outputs[i].write.get(), command_.outputs[i].descriptor);
   }
-  ::execvpe(words[0], words, variables);
-  const int why = errno;
+  int why = ETIME;
+  if (!command_.lifetime.is_over()) {
+    ::execvpe(words[0], words, variables);
+    why = errno;
+  }
   (void)!::write(pipes.failed.write.get(), &why, sizeof why);
   ::_exit(127);
 }

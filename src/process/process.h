@@ -43,6 +43,7 @@ struct Command {
   std::optional<std::string_view> input;  // All that it can read. Must outlive the process.
   std::vector<Output> outputs;
   Job job = Job::background;
+  Lifetime lifetime;  // It is not started after that, and the guardian ends it then.
 };
 
 struct Finished {
@@ -73,6 +74,9 @@ class Process {
   // From any thread: sends TERM now, and KILL ten seconds later.
   void stop() const { stop_.wake(); }
 
+  // From any thread: the guardian lets it run until then.
+  void extend(const Lifetime& lifetime) const { guardian_.extend(group_, lifetime); }
+
  private:
   using Clock = std::chrono::steady_clock;
 
@@ -99,7 +103,8 @@ class Process {
   Descriptor ended_;           // A pidfd.
   Descriptor signals_;         // A signalfd, of a foreground job.
   bool has_terminal_ = false;  // The command was given the terminal.
-  Wake stop_;                  // Self-synchronised.
+  pid_t group_ = 0;
+  Wake stop_;  // Self-synchronised.
 
   // Of the thread that waits.
   pid_t pid_ = 0;  // 0 once it was waited for: its number may be another's.

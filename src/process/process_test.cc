@@ -13,6 +13,8 @@
 namespace once::process {
 namespace {
 
+using namespace std::chrono_literals;
+
 std::string line_of(const std::string& file) {
   std::ifstream in(file);
   std::string line;
@@ -127,6 +129,55 @@ TEST_F(ProcessTest, WhatItLeavesInItsGroupEndsWithIt) {
   const Finished finished = run("sleep 1000 & echo $!");
   const std::string pid = finished.outputs[0].bytes;
   EXPECT_TRUE(is_gone_within_seconds(pid.substr(0, pid.find('\n')), 20));
+}
+
+// Nobody waits for it here, as if this process were stopped.
+TEST_F(ProcessTest, H38_TheGuardianEndsACommandWhoseTimeIsOverWhateverItsParentDoes) {
+  const std::string up = path("up");
+  ASSERT_EQ(::mkfifo(up.c_str(), 0600), 0);
+  const auto stubborn = Process::start(
+      {.words = {"sh", "-c",
+                 "trap '' TERM; sleep 60 & echo $! > " + up + "; while :; do wait; done"}},
+      guardian_);
+  ASSERT_TRUE(stubborn.has_value());
+  const std::string grandchild = line_of(up);
+  stubborn.value()->extend({.warn_at = since_boot(), .end_at = since_boot() + 100ms});
+  EXPECT_TRUE(is_gone_within_seconds(grandchild, 20));
+  EXPECT_EQ(stubborn.value()->wait().exit_code(), 128 + SIGKILL);
+}
+
+TEST_F(ProcessTest, H38_TheGuardianWarnsBeforeTheEnd) {
+  const std::string up = path("up");
+  ASSERT_EQ(::mkfifo(up.c_str(), 0600), 0);
+  const auto process = Process::start(
+      {.words = {"sh", "-c", "trap 'exit 3' TERM; echo > " + up + "; while :; do sleep 1; done"}},
+      guardian_);
+  (void)line_of(up);
+  process.value()->extend({.warn_at = since_boot(), .end_at = since_boot() + 1h});
+  EXPECT_EQ(process.value()->wait().exit_code(), 3);
+}
+
+// The second is ended after the first would have been.
+TEST_F(ProcessTest, H38_ACommandWhoseLeaseIsRenewedGoesOn) {
+  ASSERT_EQ(::mkfifo(path("hold").c_str(), 0600), 0);
+  const BootTime end = since_boot() + 300ms;
+  const auto extended =
+      Process::start({.words = {"sh", "-c", "read line < " + path("hold") + "; exit 5"},
+                      .lifetime = {.end_at = end}},
+                     guardian_);
+  extended.value()->extend({});
+  const auto second =
+      Process::start({.words = {"sleep", "60"}, .lifetime = {.end_at = end + 100ms}}, guardian_);
+  EXPECT_EQ(second.value()->wait().exit_code(), 128 + SIGKILL);
+  std::ofstream(path("hold")) << '\n';
+  EXPECT_EQ(extended.value()->wait().exit_code(), 5);
+}
+
+TEST_F(ProcessTest, H38_NothingStartsAfterItsEnd) {
+  const auto late = Process::start(
+      {.words = {"touch", path("ran")}, .lifetime = {.end_at = since_boot()}}, guardian_);
+  ASSERT_FALSE(late.has_value());
+  EXPECT_NE(::access(path("ran").c_str(), F_OK), 0);
 }
 
 TEST_F(ProcessTest, WhatCannotBeStartedSaysWhy) {

@@ -3,7 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/backoff.h"
 #include "base/names.h"
 #include "wire/problem.h"
 #include "wire/text.h"
@@ -12,11 +11,7 @@ namespace once::remote {
 namespace {
 
 constexpr Duration kOnTheWay = std::chrono::seconds(5);  // Beyond what the server may take.
-constexpr PauseBounds kPauses{
-    .shortest = Duration(25), .first = Duration(50), .longest = Duration(2'000)};
-constexpr std::size_t kMaxIdle = 64;  // Connections that are kept open.
-
-bool is_lost(const Error& error) { return error.code == ErrorCode::unknown; }
+constexpr std::size_t kMaxIdle = 64;                     // Connections that are kept open.
 
 }  // namespace
 
@@ -52,27 +47,18 @@ Result<CallResult> ServerClient::call(const wire::Request& request, Repeat repea
   if (within <= Duration::zero()) {
     return failure(ErrorCode::unavailable, "no time is left to ask the server");
   }
-  const Deadline deadline(clock_, within);
   // A server gives up by itself after kAttemptLife, and its answer then tells more than ours.
-  const Duration grace = within < kAttemptLife ? Duration::zero() : kOnTheWay;
-  std::optional<Error> lost;
-  Backoff backoff(kPauses, clock_, entropy_, deadline.until());
-  for (;;) {
-    Result<wire::Response> answer = send(request, deadline.left() + grace);
-    std::optional<Error> error;
-    if (answer) {
-      error = wire::error_of(request, *answer);
-    } else {
-      error = std::move(answer.error());
-    }
-    if (!error) return CallResult{std::move(*answer), lost.has_value()};
-    if (is_lost(*error)) lost = *error;
-    if (!lost) return std::unexpected(std::move(*error));
-    // Once an answer was lost, no error of a later try says what became of the request.
-    const bool gone = still_there_ && !still_there_();
-    if (repeat == Repeat::never || !is_transient(*error) || gone) return std::unexpected(*lost);
-    if (!backoff.pause()) return std::unexpected(*lost);
+  const RepeatOptions options{.repeat = repeat,
+                              .within = within,
+                              .grace = within < kAttemptLife ? Duration::zero() : kOnTheWay,
+                              .still_there = still_there_};
+  Result<CallResult> called = call_until_answered(
+      request, options, clock_, entropy_, [&](Duration timeout) { return send(request, timeout); });
+  if (!called) return called;
+  if (std::optional<Error> error = wire::error_of(request, called->response)) {
+    return std::unexpected(std::move(*error));
   }
+  return called;
 }
 
 Result<wire::Request> ServerClient::request(std::string method, std::string target) const {

@@ -13,20 +13,11 @@
 #include "client/http_client.h"
 #include "once/entropy.h"
 #include "once/plan.h"
+#include "remote/repeat.h"
 #include "wire/data_form.h"
 #include "wire/message.h"
 
 namespace once::remote {
-
-// Whether a request has the same effect however often it arrives.
-enum class Repeat : std::uint8_t { never, safe };
-
-struct CallResult {
-  wire::Response response;
-
-  // The answer to an earlier try was lost. Then a replay may be of our own first try.
-  bool was_retried = false;
-};
 
 class ServerClient {
  public:

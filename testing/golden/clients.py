@@ -122,6 +122,7 @@ VARYING = [
     (re.compile(r"(?<=^Idempotency-Key: )(?!i\d$).*$", re.MULTILINE), "ID"),
     (re.compile(r'(?<="version":")[0-9a-f]{16}'), "VERSION"),
     (re.compile(r'(?<="number":)\d+,"expiry":\d+,"check":\d+'), "NUMBERS"),
+    (re.compile(r'(?<="bytes":)"[\w-]+","expiry":\d+,"check":\d+'), "RECORD"),
     (re.compile(r'(?<="items":1,"check":)\d+'), "CHECK"),
     (re.compile(r"(?<=etag )[0-9a-f]{16}"), "ETAG"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "HASH"),
@@ -144,7 +145,7 @@ def record(binary, work, _repo):
     environment = plain_environment(work)
     server = Program([binary, "serve", "--store", str(work / "clients"), "--listen", "127.0.0.1:0"], environment)
     relay = Relay(server.address)
-    names, lines, last, ticket = Names(VARYING), [], "", ""
+    names, lines, last, ticket = Names([*VARYING, *IDS]), [], "", ""
     with server:
         for arguments, text in COMMANDS:
             filled = [one.replace("$TICKET", ticket).replace("$1", last) for one in arguments]
