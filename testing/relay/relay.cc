@@ -72,6 +72,11 @@ class Relay::Connection {
     ask();
     return false;
   }
+  bool carry_out(const Repeat&) {
+    ask();
+    hang_up();
+    return carry_out(Pass{});
+  }
   bool carry_out(const Stall&) {
     ask();
     return carry_out(StallUnsent{});

@@ -86,6 +86,11 @@ void WireRelay::serve(int client) {
       receive(server, room);
       open = false;
     }
+    if (fate == Fate::repeat) {
+      std::array<char, 1U << 16> ignored{};
+      receive(server, ignored);
+      open = send_all(server, bytes);
+    }
   }
   ::close(server);
   ::close(client);

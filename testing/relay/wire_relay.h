@@ -21,6 +21,7 @@ class WireRelay {
     pass,
     cut,         // The server never sees it, and the connection is closed.
     drop_reply,  // The server has done it, and the connection is closed.
+    repeat,      // The server gets it twice; the reply to the second comes back.
     stall,       // The server never sees it, and nothing comes back.
   };
   using Decide = std::function<Fate(std::string_view bytes)>;

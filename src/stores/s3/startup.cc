@@ -38,9 +38,18 @@ class Trial {
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  // What the server made of it; an error only if it said something else.
+  // What the server made of it; an error only if it said something else. A refusal of what it has
+  // written is the answer to a copy that a gateway sent (docs/hazards.md#h33).
   Result<Written> put(const Condition& condition) {
-    return told(bucket_.put(name_, std::to_string(++puts_), condition));
+    const std::string body = std::to_string(++puts_);
+    Result<Written> written = told(bucket_.put(name_, body, condition));
+    if (!written || written->kind != Written::Kind::refused) return written;
+    const Result<aws::Response> found = bucket_.send(bucket_.get(name_), deadline_);
+    if (found && found->status < 300 && found->body == body) {
+      written->kind = Written::Kind::done;
+      written->etag = aws::header_of(found->headers, "ETag");
+    }
+    return written;
   }
   Result<Written> remove(const Condition& condition) {
     return told(bucket_.remove(name_, condition));
