@@ -1,5 +1,6 @@
 #include "testing/faults/faulty_way.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace once::testing {
@@ -86,11 +87,51 @@ bool FaultyWay::is_due() {
   return due;
 }
 
+void FaultyWay::hold_up(std::string name) {
+  const std::lock_guard lock(mutex_);
+  held_up_ = std::move(name);
+}
+
+bool FaultyWay::is_held_up(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  return !held_up_.empty() && text.find(held_up_) != std::string_view::npos;
+}
+
+void FaultyWay::skew(Duration ahead, int answers) {
+  skew_ = ahead;
+  skewed_answers_ = answers;
+  if (wire_relay_) wire_relay_->edit_replies([this](std::string& bytes) { skew_reply(bytes); });
+}
+
+// Redis shows its time in two forms: to TIME, seconds as a text of ten digits; in the answers of
+// our scripts, milliseconds as an integer of thirteen.
+void FaultyWay::skew_reply(std::string& bytes) {
+  bool moved = false;
+  const auto move = [&](std::string_view before, std::size_t digits, std::int64_t by) {
+    for (std::size_t at = 0; (at = bytes.find(before, at)) != std::string::npos;) {
+      at += before.size();
+      const std::size_t end = bytes.find_first_not_of("0123456789", at);
+      if (end == std::string::npos || end - at != digits) continue;
+      const std::int64_t shown = std::stoll(bytes.substr(at, digits));
+      bytes.replace(at, digits, std::to_string(shown + by));
+      moved = true;
+    }
+  };
+  const Duration ahead = skewed_answers_ > 0 ? skew_.load() : Duration(0);
+  move("$10\r\n", 10, ahead.count() / 1'000);
+  move(":", 13, ahead.count());
+  if (moved) --skewed_answers_;
+}
+
 Fault FaultyWay::fault_for(const RelayedRequest& request) {
-  return is_write(request) && is_due() ? http_fault(fault_) : Fault(Pass{});
+  if (is_held_up(request.path) || is_held_up(request.body)) return Delay{WireRelay::kDelay};
+  if (is_write(request) && is_due()) return http_fault(fault_);
+  return skew_.load() != Duration(0) && skewed_answers_-- > 0 ? Fault(Redate{skew_})
+                                                              : Fault(Pass{});
 }
 
 WireRelay::Fate FaultyWay::fate_for(std::string_view bytes) {
+  if (is_held_up(bytes)) return WireRelay::Fate::delay;
   return is_write(bytes) && is_due() ? wire_fate(fault_) : WireRelay::Fate::pass;
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "once/open.h"
@@ -32,16 +33,29 @@ class FaultyWay {
   // From now on, every `period`-th write meets this.
   void set(WriteFault fault, int period = 1);
 
+  // From now on, the server's next answers show a time that is that much later.
+  static constexpr int kAll = 1'000'000;
+  void skew(Duration ahead, int answers = kAll);
+
+  // From now on, requests that name this are held up for WireRelay::kDelay.
+  void hold_up(std::string name);
+
   // How many writes have met a fault since then.
   int met() const { return met_; }
 
  private:
   bool is_due();
+  bool is_held_up(std::string_view text);
+  void skew_reply(std::string& bytes);
   Fault fault_for(const RelayedRequest& request);
   WireRelay::Fate fate_for(std::string_view bytes);
 
   StoreAtAddress place_;
   std::string address_;  // Of the relay.
+  std::atomic<Duration> skew_{Duration(0)};
+  std::atomic<int> skewed_answers_ = 0;
+  std::mutex mutex_;
+  std::string held_up_;  // Guarded by mutex_.
   std::atomic<WriteFault> fault_ = WriteFault::none;
   std::atomic<int> period_ = 1;
   std::atomic<int> writes_ = 0;

@@ -40,6 +40,9 @@ struct StallUnsent {};  // The server never sees it, and nothing comes back.
 struct Delay {          // Passes, that much later.
   Duration length;
 };
+struct Redate {  // Passes; the Date of the reply is that much later.
+  Duration ahead;
+};
 struct Truncate {  // The server has done it; that many bytes of the reply come, then the end.
   std::size_t length;
 };
@@ -55,8 +58,8 @@ struct Edit {  // The server gets this body, and `reply` makes the reply's body 
   std::string body;
   std::function<std::string(std::string)> reply;
 };
-using Fault = std::variant<Pass, Cut, DropReply, Repeat, Stall, StallUnsent, Delay, Truncate,
-                           Answer, AnswerInstead, Edit>;
+using Fault = std::variant<Pass, Cut, DropReply, Repeat, Stall, StallUnsent, Delay, Redate,
+                           Truncate, Answer, AnswerInstead, Edit>;
 
 class Relay {
  public:

@@ -7,11 +7,12 @@ namespace {
 
 // Times fit a double exactly; integers are taken as two halves, and versions as bytes. Where one of
 // the commit's own versions is there already, all of it is: a proxy sent it twice
-// (docs/hazards.md#h33).
+// (docs/hazards.md#h33). What has expired is decided by the caller's time: the server's own may be
+// wrong for a moment (docs/hazards.md#h36).
 constexpr std::string_view kCommit = R"lua(
 local t = redis.call('TIME')
 local server = t[1] * 1000 + math.floor(t[2] / 1000)
-local now = math.max(server, tonumber(ARGV[1]))
+local now = tonumber(ARGV[1])
 local n = #KEYS
 local zero = '0000000000000000'
 
@@ -146,7 +147,7 @@ return answer
 constexpr std::string_view kScan = R"lua(
 local t = redis.call('TIME')
 local server = t[1] * 1000 + math.floor(t[2] / 1000)
-local now = math.max(server, tonumber(ARGV[1]))
+local now = tonumber(ARGV[1])
 local first, last, limit, room = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local up = ARGV[6] == 'up'
 local most_passed, most_passed_bytes = tonumber(ARGV[7]), tonumber(ARGV[8])
@@ -211,8 +212,7 @@ return answer
 )lua";
 
 constexpr std::string_view kSweep = R"lua(
-local t = redis.call('TIME')
-local now = math.max(t[1] * 1000 + math.floor(t[2] / 1000), tonumber(ARGV[1]))
+local now = tonumber(ARGV[1])
 local limit, room = tonumber(ARGV[3]), tonumber(ARGV[4])
 local from = ARGV[2] == '' and '-' or '(' .. ARGV[2] .. '\255'
 local examined, removed, bytes, some, reached = 0, 0, 0, 1, ARGV[2]
