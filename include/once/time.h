@@ -36,13 +36,11 @@ class Clock {
                     Time until) = 0;
 };
 
-// The wall clock, except that it never goes back: when the system's clock is set back, this one
-// goes on at its own pace. Lives as long as the process.
+// This process's time: the wall clock as it was at first use, then the time since boot. Setting the
+// wall clock does not change it (docs/hazards.md#h36). Lives as long as the process.
 Clock& system_clock();
 
-// The wall clock as it was at first use, then the time since boot: setting the wall clock does not
-// change it. Used to estimate another machine's time (docs/hazards.md#h15). Lives as long as the
-// process.
+// The same clock, where it is used to estimate another machine's time (docs/hazards.md#h15).
 Clock& boot_clock();
 
 }  // namespace once

@@ -119,7 +119,7 @@ std::vector<std::size_t> Client::attempt(std::span<const Request> requests,
 }
 
 Transfer Client::signed_transfer(const Request& request, const Keys& keys) const {
-  const Time now = options_.clock->now() + clock_offset();
+  const Time now = options_.clock->now() + server_offset_.latest();
   Transfer transfer{.method = request.method,
                     .url = options_.endpoint + request.path,
                     .headers = request.headers,
@@ -135,7 +135,7 @@ Transfer Client::signed_transfer(const Request& request, const Keys& keys) const
 bool Client::learn_time(const Response& response, const Transfer& transfer) {
   const std::string_view date = header_of(response.headers, "Date");
   const std::optional<Time> server = date.empty() ? std::nullopt : parse_date(date);
-  if (server) server_clock_.learn(*server, transfer.asked, transfer.answered);
+  if (server) server_offset_.learn(*server, transfer.asked, transfer.answered);
   return server.has_value();
 }
 

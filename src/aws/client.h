@@ -9,9 +9,9 @@
 
 #include "aws/credentials.h"
 #include "aws/message.h"
-#include "aws/server_clock.h"
 #include "aws/signer.h"
 #include "aws/transfers.h"
+#include "base/server_time.h"
 #include "once/error.h"
 #include "once/time.h"
 
@@ -44,11 +44,8 @@ class Client {
   std::vector<Result<Response>> send(std::span<const Request> requests, Deadline deadline);
   Result<Response> send(const Request& request, Deadline deadline);
 
-  // The server's time minus ours, for signing and for a store's now(); zero before any answer.
-  Duration clock_offset() const { return server_clock_.offset(); }
-
-  // The largest error of that; empty before any answer with a Date.
-  std::optional<Duration> clock_error() const { return server_clock_.error(); }
+  // The server's time minus ours, by the Dates of its answers.
+  const ServerOffset& server_offset() const { return server_offset_; }
 
  private:
   Client(ClientOptions options, std::string host, TransferOptions transfers);
@@ -65,7 +62,7 @@ class Client {
   const ClientOptions options_;
   const std::string host_;
   const Scope scope_;
-  ServerClock server_clock_;
+  ServerOffset server_offset_{std::chrono::seconds(1)};  // A Date has whole seconds.
   Transfers transfers_;
 };
 

@@ -1,5 +1,7 @@
 #include "aws/message.h"
 
+#include <curl/curl.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -203,6 +205,12 @@ bool wants_other_time(const ServiceError& error) {
 bool wants_newer_keys(const ServiceError& error) {
   const std::string_view code = stem(error.code);
   return code == "ExpiredToken" || code == "TokenRefreshRequired";
+}
+
+std::optional<Time> parse_date(std::string_view text) {
+  const time_t seconds = curl_getdate(std::string(text).c_str(), nullptr);
+  if (seconds < 0) return std::nullopt;
+  return Time(std::chrono::seconds(seconds));
 }
 
 }  // namespace once::aws

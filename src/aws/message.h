@@ -2,11 +2,13 @@
 // signatures.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "once/error.h"
+#include "once/time.h"
 
 namespace once::aws {
 
@@ -55,5 +57,8 @@ bool wants_other_time(const ServiceError& error);
 
 // True if the keys have expired.
 bool wants_newer_keys(const ServiceError& error);
+
+// The time in a Date header; empty if it is none.
+std::optional<Time> parse_date(std::string_view text);
 
 }  // namespace once::aws

@@ -123,5 +123,10 @@ TEST(ServiceError, AWrongClockAndExpiredKeysAreTold) {
   EXPECT_FALSE(wants_newer_keys(service_error(json_error(400, "AccessDeniedException"))));
 }
 
+TEST(Date, IsReadAsHttpWritesIt) {
+  EXPECT_EQ(parse_date("Sun, 30 Aug 2015 12:36:00 GMT"), Time(std::chrono::seconds(1'440'938'160)));
+  EXPECT_EQ(parse_date("soon"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace once::aws

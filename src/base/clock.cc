@@ -1,10 +1,9 @@
 #include <time.h>
 
 #include <algorithm>
-#include <atomic>
-#include <limits>
 #include <thread>
 
+#include "base/process_time.h"
 #include "once/time.h"
 
 namespace once {
@@ -21,38 +20,6 @@ class RealClock : public Clock {
   }
 };
 
-using Steady = std::chrono::steady_clock;
-
-// Follows the wall clock forward. When the wall clock is set back, goes on at the steady clock's
-// pace: the lead over the steady clock only ever grows.
-class SystemClock final : public RealClock {
- public:
-  Time now() override {
-    const auto wall = std::chrono::system_clock::now();
-    const Time told = told_.load(std::memory_order_relaxed);
-    // Most calls fall into the same millisecond as the one before: then one clock is enough.
-    return std::chrono::floor<Duration>(wall) == told ? told : read_both_clocks(wall);
-  }
-
- private:
-  Time read_both_clocks(std::chrono::system_clock::time_point wall) {
-    const auto steady = Steady::now().time_since_epoch();
-    const std::int64_t lead = (wall.time_since_epoch() - steady).count();
-    std::int64_t largest = lead_.load(std::memory_order_relaxed);
-    while (lead > largest && !lead_.compare_exchange_weak(largest, lead)) {
-    }
-    const Time now = std::chrono::floor<Duration>(std::chrono::sys_time<Steady::duration>(
-        steady + Steady::duration(std::max(lead, largest))));
-    Time told = told_.load(std::memory_order_relaxed);
-    while (now > told && !told_.compare_exchange_weak(told, now)) {
-    }
-    return std::max(now, told);
-  }
-
-  std::atomic<std::int64_t> lead_ = std::numeric_limits<std::int64_t>::min();
-  std::atomic<Time> told_ = Time::min();  // The latest time returned.
-};
-
 // CLOCK_BOOTTIME goes on while the machine sleeps.
 std::chrono::nanoseconds since_boot() {
   timespec now{};
@@ -60,25 +27,24 @@ std::chrono::nanoseconds since_boot() {
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-class BootClock final : public RealClock {
+class ProcessClock final : public RealClock {
  public:
-  Time now() override { return std::chrono::floor<Duration>(booted_ + since_boot()); }
+  Time now() override { return time_.at(since_boot()); }
+  Duration lead() const { return time_.lead(std::chrono::system_clock::now(), since_boot()); }
 
  private:
-  const std::chrono::sys_time<std::chrono::nanoseconds> booted_ =
-      std::chrono::system_clock::now() - since_boot();
+  const ProcessTime time_{std::chrono::system_clock::now(), since_boot()};
 };
+
+ProcessClock& process_clock() {
+  static ProcessClock clock;
+  return clock;
+}
 
 }  // namespace
 
-Clock& system_clock() {
-  static SystemClock clock;
-  return clock;
-}
-
-Clock& boot_clock() {
-  static BootClock clock;
-  return clock;
-}
+Clock& system_clock() { return process_clock(); }
+Clock& boot_clock() { return process_clock(); }
+Duration lead_of_system_clock() { return process_clock().lead(); }
 
 }  // namespace once

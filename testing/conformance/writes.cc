@@ -145,7 +145,9 @@ TEST_P(StoreConformance, H7_AfterALostReplyAnOverwrittenCommitShowsAForeignVersi
 TEST_P(StoreConformance, H7_ACommitSentTwiceFindsItsOwnVersion) {
   const Write ours = fresh(put(key("k"), Bytes("1"), absent_lasting()));
   EXPECT_TRUE(is_committed(commit({ours})));
-  EXPECT_TRUE(is_lost(commit({ours}), 0, item_of(ours)));
+  // Stores that a gateway may be before know it again (docs/hazards.md#h33).
+  const auto again = commit({ours});
+  EXPECT_TRUE(is_committed(again) || is_lost(again, 0, item_of(ours)));
 }
 
 }  // namespace once::testing

@@ -4,7 +4,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -34,6 +36,21 @@ std::string bytes_of(const Answer& answer) {
   std::string bytes = "HTTP/1.1 " + answer.status + "\r\n";
   for (const std::string& header : answer.headers) bytes += header + "\r\n";
   return bytes + "Content-Length: " + std::to_string(answer.body.size()) + "\r\n\r\n" + answer.body;
+}
+
+void move_date(std::string& head, Duration ahead) {
+  const std::string_view date = header_in(head, "Date");
+  if (date.empty()) return;
+  constexpr const char* kForm = "%a, %d %b %Y %H:%M:%S GMT";
+  std::tm parts{};
+  if (::strptime(std::string(date).c_str(), kForm, &parts) == nullptr) return;
+  const std::time_t moved =
+      ::timegm(&parts) + std::chrono::floor<std::chrono::seconds>(ahead).count();
+  std::array<char, 64> text{};
+  ::gmtime_r(&moved, &parts);
+  const std::size_t length = std::strftime(text.data(), text.size(), kForm, &parts);
+  head.replace(static_cast<std::size_t>(date.data() - head.data()), date.size(), text.data(),
+               length);
 }
 
 std::string word(const std::string& text, std::size_t begin) {
@@ -72,6 +89,11 @@ class Relay::Connection {
     ask();
     return false;
   }
+  bool carry_out(const Repeat&) {
+    ask();
+    hang_up();
+    return carry_out(Pass{});
+  }
   bool carry_out(const Stall&) {
     ask();
     return carry_out(StallUnsent{});
@@ -81,6 +103,12 @@ class Relay::Connection {
     return false;
   }
   bool carry_out(const Delay& delay) { return relay_.pause(delay.length) && carry_out(Pass{}); }
+  bool carry_out(const Redate& redate) {
+    std::optional<HttpMessage> reply = ask();
+    if (!reply) return false;
+    move_date(reply->head, redate.ahead);
+    return client_.send(testing::bytes_of(*reply));
+  }
   bool carry_out(const Truncate& truncate) {
     if (const std::optional<HttpMessage> reply = ask()) {
       client_.send(testing::bytes_of(*reply).substr(0, truncate.length));

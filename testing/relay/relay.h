@@ -1,6 +1,6 @@
 // Stands between a client and a real server on loopback, request by request, and does to each what
-// a test says: lets it pass, loses it, loses its reply, holds it up, or answers in the server's
-// stead with what the server itself never gives.
+// a test says: lets it pass, loses it, loses its reply, sends it twice, holds it up, or answers in
+// the server's stead with what the server itself never gives.
 #pragma once
 
 #include <condition_variable>
@@ -34,10 +34,14 @@ struct RelayedRequest {
 struct Pass {};
 struct Cut {};          // The server never sees it, and the connection is closed.
 struct DropReply {};    // The server has done it, and the connection is closed.
+struct Repeat {};       // As a gateway that lost the reply: sent again, whose reply comes back.
 struct Stall {};        // The server has done it, and nothing comes back.
 struct StallUnsent {};  // The server never sees it, and nothing comes back.
 struct Delay {          // Passes, that much later.
   Duration length;
+};
+struct Redate {  // Passes; the Date of the reply is that much later.
+  Duration ahead;
 };
 struct Truncate {  // The server has done it; that many bytes of the reply come, then the end.
   std::size_t length;
@@ -54,8 +58,8 @@ struct Edit {  // The server gets this body, and `reply` makes the reply's body 
   std::string body;
   std::function<std::string(std::string)> reply;
 };
-using Fault = std::variant<Pass, Cut, DropReply, Stall, StallUnsent, Delay, Truncate, Answer,
-                           AnswerInstead, Edit>;
+using Fault = std::variant<Pass, Cut, DropReply, Repeat, Stall, StallUnsent, Delay, Redate,
+                           Truncate, Answer, AnswerInstead, Edit>;
 
 class Relay {
  public:
@@ -67,7 +71,8 @@ class Relay {
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(listener_.port); }
+  std::uint16_t port() const { return listener_.port; }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port()); }
 
   // From now on. One request at a time is decided about, so what `decide` changes needs no lock.
   // Without one, all pass.

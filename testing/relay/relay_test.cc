@@ -119,6 +119,19 @@ TEST_F(RelayBeforeDynamoDb, ADroppedReplyLeavesTheEffect) {
   EXPECT_EQ(relay_->requests("UpdateItem"), 1U);
 }
 
+TEST_F(RelayBeforeDynamoDb, ARepeatedRequestIsDoneTwiceAndAnsweredOnce) {
+  EXPECT_EQ(add(Repeat{}).value().status, 200);
+  const std::string twice = sum();
+  relay_->decide(nullptr);
+  EXPECT_EQ(add(Pass{}).value().status, 200);
+  const auto count_in = [](const std::string& body) {
+    const std::size_t at = body.find(R"("N":")");
+    return at == std::string::npos ? 0 : std::stoi(body.substr(at + 5));
+  };
+  EXPECT_EQ(count_in(twice), count_in(before_) + 2);
+  EXPECT_EQ(count_in(sum()), count_in(before_) + 3);
+}
+
 TEST_F(RelayBeforeDynamoDb, AStalledReplyLeavesTheEffectAndTheClientItsDeadline) {
   EXPECT_EQ(code_of(add(Stall{}, Duration(500))), ErrorCode::unknown);
   const auto limit = in(kAmple);

@@ -51,12 +51,31 @@ WireRelay::Fate WireRelay::decided(std::string_view bytes) {
   return decide_ ? decide_(bytes) : Fate::pass;
 }
 
+void WireRelay::edit_replies(EditReply edit) {
+  const std::lock_guard lock(mutex_);
+  edit_ = std::move(edit);
+}
+
+std::string WireRelay::edited(std::string_view bytes) {
+  std::string text(bytes);
+  const std::lock_guard lock(mutex_);
+  if (edit_) edit_(text);
+  return text;
+}
+
 void WireRelay::listen() {
   while (!ending_) {
     pollfd one{.fd = listener_.socket, .events = POLLIN, .revents = 0};
     if (::poll(&one, 1, kLookAroundMs) <= 0) continue;
     const int client = ::accept(listener_.socket, nullptr, nullptr);
     if (client >= 0) threads_.emplace_back([this, client] { serve(client); });
+  }
+}
+
+void WireRelay::delay() const {
+  const auto until = std::chrono::steady_clock::now() + kDelay;
+  while (!ending_ && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(kLookAroundMs));
   }
 }
 
@@ -72,7 +91,7 @@ void WireRelay::serve(int client) {
     if (::poll(both.data(), both.size(), kLookAroundMs) <= 0) continue;
     if (both[1].revents != 0) {
       const std::string_view bytes = receive(server, room);
-      open = !bytes.empty() && send_all(client, bytes);
+      open = !bytes.empty() && send_all(client, edited(bytes));
     }
     if (both[0].revents == 0 || !open) continue;
     const std::string_view bytes = receive(client, room);
@@ -80,11 +99,17 @@ void WireRelay::serve(int client) {
     stalled = stalled || fate == Fate::stall;
     open = !bytes.empty() && fate != Fate::cut;
     if (!open || stalled) continue;
+    if (fate == Fate::delay) delay();
     open = send_all(server, bytes);
     // What comes back shows that it was done.
     if (fate == Fate::drop_reply) {
       receive(server, room);
       open = false;
+    }
+    if (fate == Fate::repeat) {
+      std::array<char, 1U << 16> ignored{};
+      receive(server, ignored);
+      open = send_all(server, bytes);
     }
   }
   ::close(server);

@@ -8,9 +8,11 @@
 #include <functional>
 #include <list>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <thread>
 
+#include "once/time.h"
 #include "testing/loopback.h"
 
 namespace once::testing {
@@ -21,8 +23,11 @@ class WireRelay {
     pass,
     cut,         // The server never sees it, and the connection is closed.
     drop_reply,  // The server has done it, and the connection is closed.
+    repeat,      // The server gets it twice; the reply to the second comes back.
+    delay,       // Passes, kDelay later.
     stall,       // The server never sees it, and nothing comes back.
   };
+  static constexpr Duration kDelay = std::chrono::seconds(2);
   using Decide = std::function<Fate(std::string_view bytes)>;
 
   // To the server on that loopback port.
@@ -39,17 +44,24 @@ class WireRelay {
   // From now on, for what clients send. Without one, all passes.
   void decide(Decide decide);
 
+  // From now on, for what comes back.
+  using EditReply = std::function<void(std::string& bytes)>;
+  void edit_replies(EditReply edit);
+
  private:
   void listen();
   void serve(int client);
   Fate decided(std::string_view bytes);
+  std::string edited(std::string_view bytes);
+  void delay() const;
 
   std::atomic<std::uint16_t> server_port_;
   const Listener listener_ = listen_on_loopback();
   std::atomic<bool> ending_ = false;
 
   std::mutex mutex_;
-  Decide decide_;  // Guarded by mutex_.
+  Decide decide_;   // Guarded by mutex_.
+  EditReply edit_;  // Guarded by mutex_.
 
   std::list<std::thread> threads_;  // The listener's alone, and joined after it.
   std::thread thread_;

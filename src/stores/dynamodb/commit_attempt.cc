@@ -31,6 +31,18 @@ Result<std::optional<Item>> old_item(const Json& body) {
   return std::move(*item);
 }
 
+// Then it was written, and this is the answer to a copy that a gateway sent (docs/hazards.md#h33).
+bool is_ours(const Write& write, const std::optional<Item>& old) {
+  const bool leaves_its_version =
+      write.kind != Write::Kind::erase && write.kind != Write::Kind::check;
+  return leaves_its_version && old && old->version == write.version;
+}
+
+std::optional<std::int64_t> integer_in(const Item& item) {
+  const auto* integer = std::get_if<std::int64_t>(&item.value);
+  return integer != nullptr ? std::optional(*integer) : std::nullopt;
+}
+
 std::string reason_code(const Json& reason) {
   if (!reason.is_object()) return "";
   const auto code = reason.find("Code");
@@ -129,6 +141,7 @@ void CommitAttempt::take_check(const Json& body) {
 void CommitAttempt::take_condition(const Json& body) {
   const Result<std::optional<Item>> old = old_item(body);
   if (!old) return decide(std::unexpected(old.error()));
+  if (is_ours(writes_[0], *old)) return decide(committed_as(integer_in(**old)));
   weigh(0, *old);
 }
 

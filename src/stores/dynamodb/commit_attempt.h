@@ -2,6 +2,7 @@
 // itself.
 //
 // A commit of one write is sent once: after a lost reply, the caller reads back (retrying_store.h).
+// A refusal that shows our own version is a commit (docs/hazards.md#h33).
 // A transaction carries a token, so the same bytes may be sent again while its outcome is unknown
 // (docs/hazards.md#h9).
 #pragma once

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -55,7 +57,9 @@ class DynamoDbFaults : public ::testing::Test {
     });
   }
 
-  Entropy entropy_{5};
+  // Of each test another: the tests share a server, which knows the tokens of all.
+  Entropy entropy_{
+      std::hash<std::string>{}(::testing::UnitTest::GetInstance()->current_test_info()->name())};
   DynamoDbOptions options_;
   Relay relay_{DynamoDbLocal::missing() ? std::uint16_t{0} : shared_dynamodb().port()};
   std::unique_ptr<DynamoDbStore> store_;

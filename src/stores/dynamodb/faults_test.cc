@@ -84,6 +84,22 @@ TEST_F(DynamoDbFaults, H8_ALoneAddIsSentOnceAndFoundByItsVersionWhenItsReplyIsLo
   }
 }
 
+TEST_F(DynamoDbFaults, H33_ARefusalThatShowsOurVersionIsACommit) {
+  script({Repeat{}});
+  const auto added = commit({fresh(add(key("k"), 5))});
+  ASSERT_TRUE(is_committed(added));
+  script({Repeat{}});
+  const auto again = commit({fresh(add(key("k"), 5))});
+  ASSERT_TRUE(is_committed(again));
+  EXPECT_EQ(std::get<Committed>(*again).numbers.at(0), 10);
+  script({Repeat{}});
+  EXPECT_TRUE(is_committed(commit({fresh(put(key("l"), Bytes("v"), absent()))})));
+  script({Repeat{}});
+  const auto both = commit({fresh(add(key("k"), 1)), fresh(add(key("m"), 1))});
+  EXPECT_TRUE(is_committed(both)) << (both ? "lost" : both.error().message);
+  EXPECT_EQ(number_at(key("k")), 11);
+}
+
 TEST_F(DynamoDbFaults, H7_WhatMayStillBeOnItsWayIsUnknownByTheDeadlineAndNotSentTwice) {
   script({StallUnsent{}});
   const auto begun = std::chrono::steady_clock::now();

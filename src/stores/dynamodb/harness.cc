@@ -42,12 +42,12 @@ class NoClockOffset final : public dynamodb::Transport {
                            aws::Deadline deadline) override {
     return wire_->send(requests, deadline);
   }
-  Duration clock_offset() const override { return {}; }
-  std::optional<Duration> clock_error() const override { return Duration{}; }
+  const ServerOffset& server_offset() const override { return none_; }
   DynamoDbCounts counts() const override { return wire_->counts(); }
 
  private:
   const std::unique_ptr<dynamodb::Transport> wire_;
+  const ServerOffset none_{Duration(1)};
 };
 
 std::unique_ptr<Store> open_new_table(Clock& clock) {

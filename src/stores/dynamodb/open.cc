@@ -51,20 +51,21 @@ Result<void> check_options(const DynamoDbOptions& options) {
 }
 
 // A table of ours, and one whose time is known as well as the store promises: a slow answer tells
-// it badly, and the next one better.
+// it badly, and the next one better. One answer that no other source agrees with tells nothing
+// (docs/hazards.md#h36).
 Result<void> check_opened(dynamodb::Transport& transport, const DynamoDbOptions& options) {
-  constexpr int kTries = 3;
+  constexpr int kTries = 5;
   for (int i = 0; i < kTries; ++i) {
     if (Result<void> ours = dynamodb::check_format(transport, options); !ours) return ours;
-    const std::optional<Duration> error = transport.clock_error();
+    const std::optional<Duration> error = transport.server_offset().error();
     if (!error) {
       return failure(ErrorCode::unsupported,
                      "dynamodb: its answers have no Date, which leases are judged by");
     }
-    if (*error <= dynamodb::kClockError) return {};
+    if (*error <= dynamodb::kClockError && transport.server_offset().is_settled()) return {};
   }
   return failure(ErrorCode::unavailable,
-                 "dynamodb: its answers take too long to tell the time by them");
+                 "dynamodb: its answers take too long, or disagree, to tell the time by them");
 }
 
 }  // namespace

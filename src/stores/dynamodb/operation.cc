@@ -96,10 +96,12 @@ Operation raise_of(Json key, const Write& write, Time now) {
   return put_of(std::move(key), write, std::move(conditions));
 }
 
+// Not twice in a row, so that a copy which a gateway sent is refused (docs/hazards.md#h33).
 Operation add_of(Json key, const Write& write, Time now) {
   const bool up = operand_of(write) > 0;
   Conditions conditions =
-      arithmetic(write, up ? "v <= :bound" : "v >= :bound", "attribute_not_exists(pk)", now);
+      arithmetic(write, up ? "v <= :bound AND ver <> :version" : "v >= :bound AND ver <> :version",
+                 "attribute_not_exists(pk)", now);
   conditions.use(":bound", number(bound_of(operand_of(write))));
   conditions.use(":operand", number(operand_of(write)));
   conditions.use(":version", number(write.version.number));

@@ -38,15 +38,10 @@ std::string TableStore::describe() const {
   return text.append(table_).append(", consistent reads, as durable as DynamoDB");
 }
 
-// Every answer corrects the offset, so it may jump back a little; now() must not
-// (docs/hazards.md#h15).
+// Every answer corrects the offset, so it may become smaller; now() must not (docs/hazards.md#h15).
 Time TableStore::now() {
-  const Duration::rep current =
-      (clock_.now() + transport_->clock_offset()).time_since_epoch().count();
-  Duration::rep last = last_now_;
-  while (last < current && !last_now_.compare_exchange_weak(last, current)) {
-  }
-  return Time(Duration(std::max(last, current)));
+  const Time own = clock_.now();
+  return time_.follow(own + transport_->server_offset().middle(), own);
 }
 
 // DynamoDB removes what has expired by itself and free of charge; a walk would be paid for.

@@ -1,7 +1,6 @@
 // The store itself, one attempt a call; open_dynamodb() puts retries before it.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 
@@ -40,7 +39,7 @@ class TableStore final : public DynamoDbStore {
   const Duration patience_;
   Clock& clock_;
   Entropy& entropy_;
-  std::atomic<Duration::rep> last_now_ = 0;
+  ForwardTime time_;
 };
 
 }  // namespace once::dynamodb

@@ -49,8 +49,7 @@ class Wire final : public Transport {
     return responses;
   }
 
-  Duration clock_offset() const override { return client_->clock_offset(); }
-  std::optional<Duration> clock_error() const override { return client_->clock_error(); }
+  const ServerOffset& server_offset() const override { return client_->server_offset(); }
 
   DynamoDbCounts counts() const override { return {requests_, units_}; }
 

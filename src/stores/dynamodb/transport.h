@@ -27,10 +27,7 @@ class Transport {
   virtual Responses send(std::span<const aws::Request> requests, aws::Deadline deadline) = 0;
 
   // The server's time minus ours.
-  virtual Duration clock_offset() const = 0;
-
-  // How wrong that may be; nothing if no answer told its time.
-  virtual std::optional<Duration> clock_error() const = 0;
+  virtual const ServerOffset& server_offset() const = 0;
 
   virtual DynamoDbCounts counts() const = 0;
 };

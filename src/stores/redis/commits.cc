@@ -111,6 +111,10 @@ Verdict plain_verdict(const Write& write, ReplyView reply, Time now) {
   if (reply.is_nil()) return {.answer = Committed{}};
   if (reply.is_error()) return {.answer = std::unexpected(error_of(reply))};
   Result<CommitOutcome> lost = lost_as(write, 0, reply);
+  // Ours is there: a proxy sent it twice (docs/hazards.md#h33).
+  if (lost && std::get<Lost>(*lost).current->version == write.version) {
+    return {.answer = Committed{}};
+  }
   // For its last millisecond Redis still has what has expired.
   if (lost && expired(*std::get<Lost>(*lost).current, now)) return {};
   return {.answer = std::move(lost)};

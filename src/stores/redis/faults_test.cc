@@ -58,6 +58,23 @@ TEST_F(RedisFaults, H7_AnAddWhoseReplyWasLostCountsOnce) {
   EXPECT_EQ(direct_->get(key_at("n")).value()->value, Value(std::int64_t{7}));
 }
 
+TEST_F(RedisFaults, H33_WhatAProxySendsTwiceTakesEffectOnce) {
+  once("NX", Fate::repeat);
+  EXPECT_TRUE(wins(commit_one(*store_, fresh(put(key_at("k"), Bytes("v"), absent())))));
+  ASSERT_TRUE(wins(commit_one(*store_, fresh(add(key_at("n"), 5)))));
+  once("EVALSHA", Fate::repeat);
+  const auto answer = commit_one(*store_, fresh(add(key_at("n"), 5)));
+  ASSERT_TRUE(wins(answer));
+  EXPECT_EQ(std::get<Committed>(*answer).numbers.at(0), 10);
+  EXPECT_EQ(direct_->get(key_at("n")).value()->value, Value(std::int64_t{10}));
+  // The second sees that the first erased what it was to erase.
+  const std::vector<Write> both = {
+      erase(key_at("k"), unchanged(direct_->get(key_at("k")).value()->version)),
+      fresh(put(key_at("m"), Bytes("v"), absent()))};
+  once("EVALSHA", Fate::repeat);
+  EXPECT_TRUE(wins(store_->commit(both)));
+}
+
 TEST_F(RedisFaults, H7_AnAddThatIsNotFoundIsUnknownAndNotSentAgain) {
   once("EVALSHA", Fate::cut);
   EXPECT_EQ(code_of(commit_one(*store_, fresh(add(key_at("n"), 2)))), ErrorCode::unknown);

@@ -138,19 +138,5 @@ TEST(H15_RedisTime, IsTheServersAndNeverAheadOfIt) {
   }
 }
 
-TEST(H15_RedisTime, DoesNotStepBackWithTheServersClockButWaitsForIt) {
-  ManualClock clock;
-  ServerTime time(clock);
-  time.learn(time.own(), time.own(), Time(Duration(100'000)));
-  const Time before = time.now();
-  time.learn(time.own(), time.own(), Time(Duration(40'000)));
-  EXPECT_EQ(time.now(), before);
-  clock.advance(Duration(50'000));
-  EXPECT_EQ(time.now(), before);
-  clock.advance(Duration(20'000));
-  EXPECT_GT(time.now(), before);
-  EXPECT_LE(time.now(), Time(Duration(110'001)));
-}
-
 }  // namespace
 }  // namespace once::redis

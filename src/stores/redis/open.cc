@@ -1,5 +1,4 @@
 // Opening: the wire, what is at its end, and the retries.
-#include <thread>
 #include <utility>
 
 #include "once/retrying_store.h"
@@ -19,19 +18,6 @@ constexpr int kShares = 5;
 RetryOptions retries_within(Duration timeout) {
   return {.cap = std::chrono::milliseconds(500), .deadline = timeout - 2 * (timeout / kShares)};
 }
-
-// Advances evenly even if the wall clock is set (docs/hazards.md#h15).
-class SteadyClock final : public Clock {
- public:
-  Time now() override {
-    return Time(std::chrono::floor<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
-  }
-  void sleep(Duration length) override { std::this_thread::sleep_for(length); }
-  void wait(std::condition_variable& signal, std::unique_lock<std::mutex>& lock,
-            Time until) override {
-    signal.wait_for(lock, until - now());
-  }
-};
 
 class RetriedServer final : public Decorator<RedisStore> {
  public:
@@ -64,8 +50,7 @@ Result<void> check_options(const RedisOptions& options) {
 }  // namespace
 
 Result<std::unique_ptr<RedisStore>> open_redis(const RedisOptions& options) {
-  static SteadyClock clock;
-  return open_redis(options, clock);
+  return open_redis(options, boot_clock());
 }
 
 Result<std::unique_ptr<RedisStore>> open_redis(const RedisOptions& options, Clock& clock,

@@ -1,10 +1,11 @@
 // The server's time, as far as its answers tell, going on at the pace of our own clock
-// (docs/hazards.md#h15).
+// (docs/hazards.md#h15, docs/hazards.md#h36).
 //
 // It is kept no later than the server's: an item that has expired by it has expired for the server.
 #pragma once
 
 #include "base/mutex.h"
+#include "base/server_time.h"
 #include "once/time.h"
 
 namespace once::redis {
@@ -22,7 +23,7 @@ class ServerTime {
   // whose clock must be the only one.
   virtual void learn(Time sent, Time received, Time server);
 
-  // Never steps back.
+  // Never steps back, and never stands still.
   Time now();
 
   // Whether the server should be asked for its time with the next command.
@@ -30,11 +31,10 @@ class ServerTime {
 
  private:
   Clock& clock_;
+  ServerOffset offset_{Duration(1)};  // A script tells milliseconds.
+  ForwardTime time_;
   Mutex mutex_;
-  bool known_ ONCE_GUARDED_BY(mutex_) = false;
-  Duration offset_ ONCE_GUARDED_BY(mutex_){0};
   Time learnt_ ONCE_GUARDED_BY(mutex_);
-  Time last_ ONCE_GUARDED_BY(mutex_);
 };
 
 }  // namespace once::redis

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <memory>
 #include <string_view>
+#include <utility>
 
+#include "base/process_time.h"
 #include "kernel/format.h"
 #include "stores/rocksdb/engine.h"
 
@@ -18,7 +20,31 @@ bool is_expired(std::string_view key, const rocksdb::Slice& value, Time now) {
   return item && item->expiry <= now;
 }
 
+constexpr Duration kLargeStep = std::chrono::minutes(10);
+constexpr Duration kLasting = std::chrono::minutes(10);
+
+StoreTime::Lead lead_of(Clock& clock) {
+  if (&clock == &system_clock()) return lead_of_system_clock;
+  return [] { return Duration(0); };
+}
+
 }  // namespace
+
+StoreTime::StoreTime(Clock& clock, Lead lead)
+    : clock_(clock), lead_(lead ? std::move(lead) : lead_of(clock)) {}
+
+void StoreTime::start_no_earlier_than(Time recorded) {
+  opened_ = clock_.now();
+  recorded_ = recorded;
+  has_lasted_ = recorded == Time::min();
+  if (recorded > opened_) ahead_.store((recorded - opened_).count(), std::memory_order_relaxed);
+}
+
+Time StoreTime::to_record() {
+  const Duration open_for = clock_.now() - opened_;
+  if (open_for >= kLasting && std::chrono::abs(lead_()) < kLargeStep) has_lasted_ = true;
+  return has_lasted_ ? now() : std::min(now(), later(recorded_, kLargeStep + open_for));
+}
 
 bool ExpiryFilter::Filter(int, const rocksdb::Slice& key, const rocksdb::Slice& value, std::string*,
                           bool*) const {

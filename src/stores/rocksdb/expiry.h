@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,21 +21,36 @@ namespace once {
 
 // The clock's time. If that is below the time recorded when the store was last closed, it runs
 // ahead by the difference, and so never goes back (docs/hazards.md#h15).
+//
+// A time far beyond the recorded one is believed: the store may have been closed for long. But it
+// may also be a wall clock that is wrong for a moment, which must not move the store for good. So
+// it is recorded only after it has lasted (docs/hazards.md#h36).
 class StoreTime {
  public:
-  explicit StoreTime(Clock& clock) : clock_(clock) {}
+  // How far the clock is ahead of the wall clock.
+  using Lead = std::function<Duration()>;
 
-  Time now() { return clock_.now() + Duration(ahead_.load(std::memory_order_relaxed)); }
+  explicit StoreTime(Clock& clock, Lead lead = nullptr);
 
-  // Call once, before any caller sees a time.
-  void start_no_earlier_than(Time floor) {
-    const Time now = clock_.now();
-    if (floor > now) ahead_.store((floor - now).count(), std::memory_order_relaxed);
-  }
+  Time now() { return clock_.now() + ahead(); }
+
+  // Call once, before any caller sees a time. Time::min() for a new store.
+  void start_no_earlier_than(Time recorded);
+
+  // What may be recorded: now() once the store has been open for ten minutes and the wall clock
+  // agrees; before that at most ten minutes more than has passed since the last record.
+  Time to_record();
+
+  // How far it runs ahead of the clock.
+  Duration ahead() const { return Duration(ahead_.load(std::memory_order_relaxed)); }
 
  private:
   Clock& clock_;
+  const Lead lead_;
   std::atomic<std::int64_t> ahead_ = 0;
+  Time recorded_;  // Constant after the start, as the next one.
+  Time opened_;
+  std::atomic<bool> has_lasted_ = false;
 };
 
 // Drops expired items when RocksDB rewrites its files. Keeps the store's own records, and items

@@ -122,6 +122,52 @@ TEST_F(Expiry, H15_TimeNeverStepsBackOverReopeningAndGoesOnTicking) {
   EXPECT_EQ((*reopened)->now(), before + kHour);
 }
 
+// The wall clock is an hour ahead when the store is opened, and right again when it is opened next.
+TEST_F(Expiry, H36_AnHourThatDidNotLastIsNotTheStoresForGood) {
+  constexpr Duration kMinute = std::chrono::minutes(1);
+  open();
+  const Time right = store_->now();
+  close();
+  {
+    testing::ManualClock wrong(right + kHour);
+    const auto store = open_rocksdb(options_, wrong).value();
+    EXPECT_EQ(store->now(), right + kHour);  // It may as well have been closed for an hour.
+    wrong.advance(kMinute);
+  }
+  testing::ManualClock again(right + 2 * kMinute);
+  {
+    const auto store = open_rocksdb(options_, again).value();
+    EXPECT_LE(store->now(), right + 12 * kMinute);
+    EXPECT_NE(store->describe().find("ahead of this machine's clock"), std::string::npos);
+  }
+}
+
+TEST_F(Expiry, H36_AStepThatLastedIsRecorded) {
+  open();
+  const Time before = store_->now();
+  close();
+  {
+    testing::ManualClock later_on(before + 24 * kHour);
+    const auto store = open_rocksdb(options_, later_on).value();
+    later_on.advance(std::chrono::minutes(11));
+  }
+  testing::ManualClock set_back(before);
+  const auto store = open_rocksdb(options_, set_back).value();
+  EXPECT_GE(store->now(), before + 24 * kHour + std::chrono::minutes(11));
+}
+
+TEST(StoreTime, H36_IsNotRecordedWhileTheWallClockDisagrees) {
+  testing::ManualClock clock;
+  Duration lead = kHour;
+  StoreTime time(clock, [&] { return lead; });
+  const Time recorded = clock.now() - kHour;
+  time.start_no_earlier_than(recorded);
+  clock.advance(kHour / 2);
+  EXPECT_EQ(time.to_record(), recorded + kHour / 2 + std::chrono::minutes(10));
+  lead = Duration(0);
+  EXPECT_EQ(time.to_record(), time.now());
+}
+
 TEST_F(Expiry, H15_TimeKeptByASweepSurvivesACrash) {
   open();
   clock_.advance(kHour);

@@ -74,7 +74,7 @@ Result<void> start_time(Engine& engine) {
   if (!recorded) return std::unexpected(recorded.error());
   engine.time.start_no_earlier_than(*recorded);
   rocksdb::WriteBatch batch;
-  record_time(engine.time.now(), batch);
+  record_time(engine.time.to_record(), batch);
   const GroupNumber group = engine.log.enqueue(batch.Data());
   const rocksdb::Status status = engine.log.reach(group, true);
   if (!status.ok()) return std::unexpected(error_of(status, "cannot write to the store"));

@@ -58,7 +58,12 @@ std::string RocksDbStore::describe() const {
       options_.durability == Durability::synced
           ? "synced before every answer"
           : "relaxed: synced once a second, power loss may lose the last second";
-  return "rocksdb " + options_.directory.string() + ", " + std::string(promise);
+  std::string text = "rocksdb " + options_.directory.string() + ", " + std::string(promise);
+  const auto ahead = std::chrono::floor<std::chrono::minutes>(engine_->time.ahead());
+  if (ahead.count() > 0) {
+    text += ", its time is " + std::to_string(ahead.count()) + " min ahead of this machine's clock";
+  }
+  return text;
 }
 
 // Passes on what was read once it survives power loss.
@@ -113,7 +118,7 @@ Result<Swept> RocksDbStore::sweep(std::size_t limit) {
 
 Result<void> RocksDbStore::keep_time() {
   rocksdb::WriteBatch batch;
-  record_time(now(), batch);
+  record_time(engine_->time.to_record(), batch);
   return writer_.write_unsynced(batch);
 }
 

@@ -48,8 +48,7 @@ class Bucket {
   bool bare_etags() const { return bare_etags_; }
 
   // The server's time minus ours.
-  Duration clock_offset() const { return client_->clock_offset(); }
-  std::optional<Duration> clock_error() const { return client_->clock_error(); }
+  const ServerOffset& server_offset() const { return client_->server_offset(); }
   S3Counts counts() const;
 
  private:

@@ -1,5 +1,6 @@
 #include "stores/s3/commit_attempt.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kernel/apply.h"
@@ -74,7 +75,14 @@ void CommitAttempt::take(Result<aws::Response> response) {
 
 void CommitAttempt::take_found(const Result<aws::Response>& response) {
   const Result<Found> found = read_found(write_.key, response);
-  if (!found) return decide(std::unexpected(doubt_ ? *doubt_ : found.error()));
+  if (!found && doubt_ && found.error().code == ErrorCode::unavailable) {
+    pause_ = true;  // And the same GET again.
+    return;
+  }
+  if (!found) {
+    const bool is_damaged = refused_ && found.error().code == ErrorCode::corrupt;
+    return decide(std::unexpected(doubt_ && !is_damaged ? *doubt_ : found.error()));
+  }
   // The bytes are the same, so the ETag is: it was the form of the condition that was refused.
   if (found->object && !refused_etag_.empty() && found->etag == refused_etag_) {
     return decide(failure(ErrorCode::unsupported,
@@ -83,30 +91,42 @@ void CommitAttempt::take_found(const Result<aws::Response>& response) {
                               : "this server refuses the ETag that it gave; try etag=bare"));
   }
   refused_etag_.clear();
-  if (doubt_) {
-    resolve(*found);
-  } else {
-    weigh(*found);
-  }
+  take_fate(*found);
 }
 
-// Our write was to replace the newest version in object_.before. The current object tells which
-// write replaced it: by its own version, or by the versions before it.
-void CommitAttempt::resolve(const Found& found) {
-  const Version wanted = object_.before.front();
-  if (found.object) {
-    Version replaced = found.object->item.version;
-    for (const Version earlier : found.object->before) {
-      if (replaced == object_.item.version) return decide_committed();
-      if (earlier == wanted) {
-        doubt_.reset();
-        return weigh(found);
-      }
-      replaced = earlier;
-    }
-    if (replaced == object_.item.version) return decide_committed();
+bool CommitAttempt::is_ours(Version version) const {
+  const bool leaves_its_version = write_.kind == Write::Kind::put || is_arithmetic(write_);
+  return (sent_ && version == object_.item.version) ||
+         (leaves_its_version && version == write_.version);
+}
+
+// The current object tells which write replaced the version that ours was to replace: by its own
+// version, or by those before it.
+CommitAttempt::Fate CommitAttempt::fate_by(const Found& found) const {
+  if (!found.object) return Fate::open;
+  const std::vector<Version>& before = found.object->before;
+  const auto ours = [this](Version version) { return is_ours(version); };
+  if (ours(found.object->item.version) || std::ranges::any_of(before, ours)) return Fate::landed;
+  const bool replaces_one = sent_ && !object_.before.empty();
+  if (replaces_one && std::ranges::find(before, object_.before.front()) != before.end()) {
+    return Fate::replaced_by_another;
   }
-  decide(std::unexpected(*doubt_));
+  return Fate::open;
+}
+
+void CommitAttempt::take_fate(const Found& found) {
+  const Fate fate = fate_by(found);
+  if (fate == Fate::landed) return decide_committed();
+  if (fate == Fate::open && doubt_ && !refused_) return decide(std::unexpected(*doubt_));
+  // So many have written since that ours, had it landed, would no longer be listed. A list that is
+  // not full was begun by a write without condition, after which it does not matter.
+  const bool may_be_forgotten = sent_ && condition_.kind == Condition::Kind::match &&
+                                found.object && found.object->before.size() == kMaxBefore;
+  if (fate == Fate::open && may_be_forgotten) {
+    return decide(failure(ErrorCode::unknown, "s3: refused, and written by too many since"));
+  }
+  doubt_.reset();
+  weigh(found);
 }
 
 void CommitAttempt::weigh(const Found& found) {
@@ -152,6 +172,7 @@ void CommitAttempt::write(Condition condition, std::vector<Version> before,
                .item = {number ? Value(*number) : write_.value, write_.version, write_.expiry}};
   }
   object_.before = std::move(before);
+  sent_ = true;
 }
 
 void CommitAttempt::take_written(const Written& written) {
@@ -168,6 +189,9 @@ void CommitAttempt::take_written(const Written& written) {
       if (condition_.kind == Condition::Kind::match) refused_etag_ = condition_.etag;
       hints_.forget(write_.key);
       step_ = Step::read;
+      refused_ = true;
+      doubt_ =
+          Error{ErrorCode::unknown, "s3: refused, perhaps because it was sent twice on its way"};
       // One refusal is a lost race; several mean contention.
       pause_ = ++refusals_ > 1;
       return;
@@ -175,10 +199,11 @@ void CommitAttempt::take_written(const Written& written) {
     case Written::Kind::failed:
       hints_.forget(write_.key);
       if (written.error.code != ErrorCode::unknown || step_ != Step::write ||
-          object_.before.empty()) {
+          condition_.kind == Condition::Kind::none) {
         return decide(std::unexpected(written.error));
       }
       doubt_ = written.error;
+      refused_ = false;
       step_ = Step::read;
       return;
   }

@@ -8,14 +8,15 @@
 //   add, raise          GET, then PUT if its ETag still matches, or if there is still no object
 //   check               GET
 //
-// After a refusal a GET decides by the version it finds, not by ETags (docs/hazards.md#h24). A
+// After a refusal a GET decides by the versions it finds, not by ETags (docs/hazards.md#h24). Our
+// version as the current one, or among those before it, is a commit: a gateway sent our PUT again
+// after it had lost the reply, and passed on the refusal of the second (docs/hazards.md#h33). A
 // conflict (409) wrote nothing, and the same request is sent again after a pause.
 //
-// After an unknown outcome of a PUT that was to replace a version, a GET mostly tells the outcome:
-// our version is the current one or among those before it, or another write has replaced the
-// version, which then never comes back (object.h). So a server that answers 500 to the loser of a
-// race (Ceph 16) costs no certainty. What stays unknown is left to the caller that can send again
-// (retrying_store.h).
+// After an unknown outcome of a PUT under a condition the same GET mostly tells it: our version is
+// there, or another write has replaced the version that ours was to replace, which then never comes
+// back (object.h). So a server that answers 500 to the loser of a race (Ceph 16) costs no
+// certainty. What stays unknown is left to the caller that can send again (retrying_store.h).
 #pragma once
 
 #include <cstdint>
@@ -45,6 +46,7 @@ class CommitAttempt final : public aws::CommitAttempt {
 
  private:
   enum class Step : std::uint8_t { begin, read, write, remove };
+  enum class Fate : std::uint8_t { landed, replaced_by_another, open };
 
   void begin(Time now);
   void take_found(const Result<aws::Response>& response);
@@ -53,7 +55,9 @@ class CommitAttempt final : public aws::CommitAttempt {
   void replace(const Hints::Hint& current, std::optional<std::int64_t> number, bool erases);
   void write(Condition condition, std::vector<Version> before, std::optional<std::int64_t> number,
              bool erases);
-  void resolve(const Found& found);
+  bool is_ours(Version version) const;
+  Fate fate_by(const Found& found) const;
+  void take_fate(const Found& found);
   void decide(Result<CommitOutcome> answer) { answer_.emplace(std::move(answer)); }
   void decide_committed();
 
@@ -69,9 +73,11 @@ class CommitAttempt final : public aws::CommitAttempt {
   std::optional<std::int64_t> number_;  // The result of an add or raise.
   Time now_;                            // Decides whether the object found has expired.
   bool pause_ = false;
+  bool sent_ = false;  // object_ was.
   int refusals_ = 0;
   std::string refused_etag_;    // If-Match with it was refused.
   std::optional<Error> doubt_;  // The PUT may have taken effect, or still may.
+  bool refused_ = false;        // It was refused: only a copy of it can have taken effect.
   std::optional<Result<CommitOutcome>> answer_;
 };
 

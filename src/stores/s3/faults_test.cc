@@ -118,6 +118,55 @@ TEST_F(S3Faults, H7_AWriteThatCanNoLongerLandHasLost) {
   EXPECT_EQ(number_at(key("k")), 30);
 }
 
+// The gateway's copy of our write is refused after others have written: ours is in what they
+// replaced.
+TEST_F(S3Faults, H33_ARefusalIsNoLossIfOursIsAmongWhatWasBefore) {
+  const auto beside = open_s3(place_->options(), system_clock(), entropy_).value();
+  const auto others_write_after = [&](std::string_view method) {
+    relay_->decide([&, method, sent = 0](const RelayedRequest& request) mutable -> Fault {
+      if (sent == 0 && request.method == "PUT") {
+        ++sent;
+        return Repeat{};
+      }
+      if (sent == 1 && request.method == method) {
+        ++sent;
+        const Write more = fresh(add(key("k"), 10));
+        EXPECT_TRUE(is_committed(beside->commit({&more, 1})));
+      }
+      return Pass{};
+    });
+  };
+  others_write_after("GET");
+  EXPECT_TRUE(is_committed(commit(fresh(put(key("k"), std::int64_t{1}, absent())))));
+  const std::optional<Item> standing = read(key("k"));
+  EXPECT_EQ(standing->value, Value(std::int64_t{11}));
+  others_write_after("GET");
+  EXPECT_TRUE(
+      is_committed(commit(fresh(put(key("k"), std::int64_t{2}, unchanged(standing->version))))));
+  EXPECT_EQ(number_at(key("k")), 12);
+}
+
+// "Nothing was written" would have the caller send it again.
+TEST_F(S3Faults, H33_ARefusalThatCannotBeReadBackIsUnknown) {
+  ASSERT_TRUE(is_committed(commit(fresh(add(key("k"), 5)))));
+  relay_->decide([refused = false](const RelayedRequest& request) mutable -> Fault {
+    if (request.method == "PUT") refused = true;
+    if (request.method == "PUT") return Repeat{};
+    return refused ? Fault(s3_slow_down()) : Fault(Pass{});
+  });
+  EXPECT_EQ(code_of(commit(fresh(add(key("k"), 5)))), ErrorCode::unknown);
+  relay_->decide(nullptr);
+  EXPECT_EQ(number_at(key("k")), 10);
+}
+
+TEST_F(S3Faults, H33_AnEraseIsFoundByItsMark) {
+  const Write first = fresh(put(key("k"), Bytes("v"), absent()));
+  ASSERT_TRUE(is_committed(commit(first)));
+  script("PUT", {Repeat{}});
+  EXPECT_TRUE(is_committed(commit(erase(key("k"), unchanged(first.version)))));
+  EXPECT_EQ(read(key("k")), std::nullopt);
+}
+
 TEST_F(S3Faults, AServerThatStallsIsUnavailableOrUnknownInTime) {
   ASSERT_TRUE(is_committed(commit(fresh(add(key("k"), 1)))));
   store_ = open(1s);

@@ -100,11 +100,8 @@ Result<std::unique_ptr<S3Store>> open_s3(const S3Options& options, Clock& clock,
   if (Result<void> usable = s3::check_bucket(**bucket, entropy, until); !usable) {
     return std::unexpected(std::move(usable.error()));
   }
-  // By a slow answer the time is known badly; opening asks for several.
-  const std::optional<Duration> error = (*bucket)->clock_error();
-  if (!error || *error > s3::kClockError) {
-    return failure(ErrorCode::unavailable,
-                   "s3: its answers do not tell the time well enough to judge leases by it");
+  if (Result<void> known = s3::learn_time(**bucket, until); !known) {
+    return std::unexpected(std::move(known.error()));
   }
   auto store =
       std::make_unique<BucketStore>(std::move(*bucket), options.timeout / kShares, clock, entropy);

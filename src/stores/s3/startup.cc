@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernel/format.h"
+#include "stores/s3/limits.h"
 #include "stores/s3/reply.h"
 
 namespace once::s3 {
@@ -38,9 +39,18 @@ class Trial {
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  // What the server made of it; an error only if it said something else.
+  // What the server made of it; an error only if it said something else. A refusal of what it has
+  // written is the answer to a copy that a gateway sent (docs/hazards.md#h33).
   Result<Written> put(const Condition& condition) {
-    return told(bucket_.put(name_, std::to_string(++puts_), condition));
+    const std::string body = std::to_string(++puts_);
+    Result<Written> written = told(bucket_.put(name_, body, condition));
+    if (!written || written->kind != Written::Kind::refused) return written;
+    const Result<aws::Response> found = bucket_.send(bucket_.get(name_), deadline_);
+    if (found && found->status < 300 && found->body == body) {
+      written->kind = Written::Kind::done;
+      written->etag = aws::header_of(found->headers, "ETag");
+    }
+    return written;
   }
   Result<Written> remove(const Condition& condition) {
     return told(bucket_.remove(name_, condition));
@@ -117,6 +127,21 @@ Result<void> check_bucket(Bucket& bucket, Entropy& entropy, aws::Deadline deadli
   if (!format) return std::unexpected(format.error());
   if (*format <= kFormat) return {};
   return failure(ErrorCode::unsupported, "the store was written by a newer version of Once");
+}
+
+Result<void> learn_time(Bucket& bucket, aws::Deadline deadline) {
+  constexpr int kTries = 5;
+  const auto is_known = [&bucket] {
+    const std::optional<Duration> error = bucket.server_offset().error();
+    return error && *error <= kClockError && bucket.server_offset().is_settled();
+  };
+  for (int i = 0; i < kTries && !is_known(); ++i) {
+    const auto body = read_body(bucket.send(bucket.get(kFormatName), deadline));
+    if (!body) return std::unexpected(explained(body.error(), bucket));
+  }
+  if (is_known()) return {};
+  return failure(ErrorCode::unavailable,
+                 "s3: its answers do not tell the time well enough to judge leases by it");
 }
 
 Result<bool> keeps_to_conditions_on_delete(Bucket& bucket, Entropy& entropy,

@@ -10,6 +10,11 @@ namespace once::s3 {
 // is new: conditions are tried out, and the record is written.
 Result<void> check_bucket(Bucket& bucket, Entropy& entropy, aws::Deadline deadline);
 
+// Returns when the bucket's time is known as well as the store promises. Mostly the answers to
+// check_bucket() are enough; a slow one, or one that no other source agrees with, is not, and the
+// format is read again (docs/hazards.md#h36).
+Result<void> learn_time(Bucket& bucket, aws::Deadline deadline);
+
 // Whether a DELETE whose If-Match does not hold leaves the object alone (docs/hazards.md#h25).
 Result<bool> keeps_to_conditions_on_delete(Bucket& bucket, Entropy& entropy,
                                            aws::Deadline deadline);

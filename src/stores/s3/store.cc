@@ -1,6 +1,5 @@
 #include "stores/s3/store.h"
 
-#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -27,14 +26,10 @@ std::string BucketStore::describe() const {
   return text.append(", one write a commit, as durable as S3");
 }
 
-// Every answer corrects the offset, so it may jump back a little; now() must not
-// (docs/hazards.md#h15).
+// Every answer corrects the offset, so it may become smaller; now() must not (docs/hazards.md#h15).
 Time BucketStore::now() {
-  const Duration::rep current = (clock_.now() + bucket_->clock_offset()).time_since_epoch().count();
-  Duration::rep last = last_now_;
-  while (last < current && !last_now_.compare_exchange_weak(last, current)) {
-  }
-  return Time(Duration(std::max(last, current)));
+  const Time own = clock_.now();
+  return time_.follow(own + bucket_->server_offset().middle(), own);
 }
 
 Result<Swept> BucketStore::sweep(std::size_t limit) {

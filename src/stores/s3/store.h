@@ -2,11 +2,11 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <memory>
 #include <string>
 
 #include "aws/pause.h"
+#include "base/server_time.h"
 #include "once/s3_store.h"
 #include "stores/s3/bucket.h"
 #include "stores/s3/hints.h"
@@ -51,7 +51,7 @@ class BucketStore : public S3Store {
   // Adds and raises of this process to one key go one after the other: S3 has none, so they would
   // only refuse each other.
   std::array<KeyLock, kKeyLocks> key_locks_;
-  std::atomic<Duration::rep> last_now_ = 0;
+  ForwardTime time_;
 };
 
 }  // namespace once::s3

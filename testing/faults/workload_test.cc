@@ -1,0 +1,169 @@
+// Several clients use every primitive while every third write goes wrong in one way. What the
+// simulator asserts of a model is asserted here of the real stores: nothing acknowledged is lost,
+// nothing happens twice, streams keep their order, and no claim has two holders.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include "once/local.h"
+#include "testing/faults/faulty_way.h"
+#include "testing/stores/chosen_store.h"
+
+namespace once::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kClients = 4;
+constexpr int kRounds = 5;
+
+std::string name_of(int client, int round) {
+  return std::string(1, static_cast<char>('a' + client)) + std::to_string(round);
+}
+
+// Repeats under the same id until the outcome is known.
+template <class Call>
+auto until_known(Call call) {
+  auto answer = call();
+  for (int i = 0; i < 100 && is_transient(answer); ++i) answer = call();
+  EXPECT_TRUE(answer.has_value()) << answer.error().message;
+  return answer;
+}
+
+class FaultyWrites : public ::testing::TestWithParam<WriteFault> {
+ protected:
+  void SetUp() override {
+    store_ = way_.open();
+    way_.set(GetParam(), 3);
+  }
+  void TearDown() override { EXPECT_GT(way_.met(), 0); }
+
+  // Each client's work for each round, all clients at once.
+  template <class Work>
+  static void run(Work work) {
+    std::vector<std::jthread> clients;
+    for (int client = 0; client < kClients; ++client) {
+      clients.emplace_back([&work, client] {
+        for (int round = 0; round < kRounds; ++round) work(client, round);
+      });
+    }
+  }
+
+  FaultyWay way_{chosen_harness({"redis"})};
+  std::unique_ptr<Store> store_;
+};
+
+TEST_P(FaultyWrites, AnIdIsNewToOneClient) {
+  LocalClaims claims(*store_);
+  std::array<std::atomic<int>, kRounds> first = {};
+  run([&](int client, int round) {
+    const std::vector<std::string> ids = {"id" + std::to_string(round)};
+    const auto seen = until_known([&] { return claims.seen(ids, 1h, name_of(client, round)); });
+    if (seen && seen->at(0)) ++first.at(static_cast<std::size_t>(round));
+  });
+  for (const std::atomic<int>& count : first) EXPECT_EQ(count, 1);
+}
+
+TEST_P(FaultyWrites, AClaimHasOneHolderAndIsDoneOnce) {
+  LocalClaims claims(*store_);
+  std::array<std::atomic<int>, kRounds> holders = {};
+  std::array<std::atomic<int>, kRounds> done = {};
+  run([&](int client, int round) {
+    const std::string job = "job" + std::to_string(round);
+    const auto at = static_cast<std::size_t>(round);
+    const auto taken = until_known(
+        [&] { return claims.take(job, {.request = name_of(client, round), .lease = 5min}, 20s); });
+    const auto* const claimed = taken ? std::get_if<Claimed>(&*taken) : nullptr;
+    if (claimed == nullptr) return;
+    EXPECT_EQ(++holders.at(at), 1);
+    --holders.at(at);
+    const auto settled = until_known([&] { return claims.complete(job, claimed->ticket, "x"); });
+    if (settled && std::holds_alternative<Settled>(*settled)) ++done.at(at);
+  });
+  for (const std::atomic<int>& count : done) EXPECT_EQ(count, 1);
+}
+
+TEST_P(FaultyWrites, ALogHasEveryBatchOnceInTheOrderOfItsClient) {
+  LocalLog log(*store_);
+  run([&](int client, int round) {
+    const std::string name = name_of(client, round);
+    until_known([&] { return log.append("s", {{name, std::nullopt}}, {.batch = name}); });
+  });
+  const LogPage page = log.read("s").value();
+  ASSERT_EQ(page.events.size(), static_cast<std::size_t>(kClients * kRounds));
+  std::array<int, kClients> next = {};
+  std::int64_t index = 1;
+  for (const LogEntry& entry : page.events) {
+    EXPECT_EQ(entry.index, index++);
+    const int client = entry.data.at(0) - 'a';
+    EXPECT_EQ(entry.data, name_of(client, next.at(static_cast<std::size_t>(client))++));
+  }
+}
+
+TEST_P(FaultyWrites, ASumIsWhatWasAdded) {
+  LocalTallies tallies(*store_);
+  run([&](int client, int round) {
+    const TallyRequest one{
+        .shape = {.kind = TallyKind::sum}, .input = std::int64_t{1}, .id = name_of(client, round)};
+    until_known([&] { return tallies.merge("n", one); });
+  });
+  EXPECT_EQ(std::get<std::int64_t>(tallies.read("n").value()->value), kClients * kRounds);
+}
+
+TEST_P(FaultyWrites, ADocumentHasEveryChangeOnce) {
+  LocalDocuments documents(*store_);
+  using documents::Content;
+  run([&](int client, int round) {
+    const std::string name = name_of(client, round);
+    until_known([&] {
+      return documents.update(
+          "d",
+          {.modify = [&](const std::optional<Content>& standing) -> Result<documents::Modified> {
+             return Content{(standing ? standing->bytes : "") + name + ";"};
+           },
+           .identity = {.id = name},
+           .body = name});
+    });
+  });
+  const std::string text = documents.get("d").value()->content.bytes;
+  EXPECT_EQ(text.size(), std::string("a0;").size() * kClients * kRounds) << text;
+  for (int client = 0; client < kClients; ++client) {
+    std::size_t at = 0;
+    for (int round = 0; round < kRounds; ++round) {
+      at = text.find(name_of(client, round) + ";", at);
+      EXPECT_NE(at, std::string::npos) << text;
+    }
+  }
+}
+
+std::string name_of_fault(const ::testing::TestParamInfo<WriteFault>& info) {
+  constexpr std::array kNames = {"None", "Repeat", "LostReply", "Lost", "ForeignPage"};
+  return kNames.at(static_cast<std::size_t>(info.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(Through, FaultyWrites,
+                         ::testing::Values(WriteFault::repeat, WriteFault::lost_reply,
+                                           WriteFault::lost, WriteFault::foreign_page),
+                         name_of_fault);
+
+TEST(SlowKey, H37_HoldsUpOnlyItselfInTheStore) {
+  FaultyWay way(chosen_harness({"redis"}));
+  const std::unique_ptr<Store> store = way.open();
+  const auto key = [](std::string home) { return Key{{std::move(home), ""}, 0}; };
+  ASSERT_TRUE(store->get(key("quick")).has_value());
+  way.hold_up("slowkey");
+  std::atomic<bool> answered = false;
+  std::jthread slow([&] {
+    EXPECT_TRUE(store->get(key("slowkey")).has_value());
+    answered = true;
+  });
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_TRUE(store->get(key("quick")).has_value());
+    EXPECT_FALSE(answered);
+  }
+}
+
+}  // namespace
+}  // namespace once::testing
