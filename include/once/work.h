@@ -6,7 +6,7 @@
 // without being handled again; one that another worker is at comes back when that one's lease ends.
 // A failure frees the key and the message comes back after a growing delay; after the last attempt
 // it becomes a dead letter, with the reason. Dead letters may be put back into the queue: they are
-// handled again.
+// handled again. While the store is down, the worker holds what it has and takes no more.
 //
 // Effects take effect exactly once. What a handler does besides them is never done by two at a time
 // while leases hold, never again after the message was completed, and again only if an attempt did
@@ -68,7 +68,8 @@ enum class Delivered : std::uint8_t {
   failed,     // It comes back after a delay.
   dead,       // It is a dead letter now.
   lost,       // The lease was lost; another worker's attempt counts.
-  returned,   // Unhandled, because the store was down, or one before it in its group came back.
+  returned,   // Unhandled: one before it in its group came back, the store refused it, or the
+              // worker ended.
 };
 std::string_view name_of(Delivered what);
 
@@ -90,14 +91,14 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Called for each delivery, on the thread that handled it, and for each trouble with the broker.
-  // Set before run().
+  // Called for each delivery, on the thread that handled it, and for each trouble with the broker
+  // or the store. Set before run().
   void on_delivery(std::function<void(const DeliveryReport&)> tell);
   void on_trouble(std::function<void(const Error&)> tell);
 
   // Works until stop(); then it takes no more messages, finishes those that are under way and
-  // returns. An error if the queue refuses what is asked of it; a broker that is down is waited
-  // for.
+  // returns. An error if the queue refuses the first receive; later, and if the broker is down, it
+  // is waited for.
   Result<void> run();
 
   // From any thread.

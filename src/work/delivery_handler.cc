@@ -12,6 +12,9 @@ using Why = NotRun::Why;
 constexpr Duration kLeastBack = std::chrono::milliseconds(100);
 constexpr Duration kMostBack = std::chrono::hours(12);  // SQS hides no message for longer.
 
+// Not because of what was asked of it.
+bool is_down(const Error& error) { return is_transient(error) || error.code == ErrorCode::denied; }
+
 }  // namespace
 
 Duration DeliveryHandler::delay_after(std::int64_t failures) const {
@@ -20,16 +23,17 @@ Duration DeliveryHandler::delay_after(std::int64_t failures) const {
   return std::min(delay, options_.longest_delay);
 }
 
-DeliveryResult DeliveryHandler::handle(const Message& message) const {
+DeliveryResult DeliveryHandler::handle(const Message& message,
+                                       const std::function<void()>& claimed) const {
   const Result<std::string> key = claim_of(queue_.name(), message, options_.key);
-  DeliveryResult ended =
-      key ? run(message, *key) : bury(message, "no_key", key.error().message, message.deliveries);
+  DeliveryResult ended = key ? run(message, *key, claimed)
+                             : bury(message, "no_key", key.error().message, message.deliveries);
   if (key) ended.key = *key;
-  settle(message, ended);
   return ended;
 }
 
-DeliveryResult DeliveryHandler::run(const Message& message, const std::string& key) const {
+DeliveryResult DeliveryHandler::run(const Message& message, const std::string& key,
+                                    const std::function<void()>& claimed) const {
   std::stop_source lost;
   AttemptState state;
   const RunOptions options{
@@ -44,6 +48,7 @@ DeliveryResult DeliveryHandler::run(const Message& message, const std::string& k
         }
       }};
   const RunResult ran = once_.run(key, options, [&](Attempt& attempt) {
+    claimed();
     return attempt_at(message, attempt, lost.get_token(), state);
   });
   if (!ran) return ended(message, ran.error(), state);
@@ -114,8 +119,8 @@ DeliveryResult DeliveryHandler::ended(const Message& message, const NotRun& not_
       return comes_back(Delivered::failed, "effects_refused");
     case Why::store_error:
       back.back = delay_after(message.deliveries);
-      back.store_down = true;
-      return comes_back(Delivered::returned, "store_down");
+      back.store_down = is_down(not_run.error);
+      return comes_back(Delivered::returned, back.store_down ? "store_down" : "store_refused");
     case Why::failed:
     case Why::mismatch: break;
   }
@@ -133,7 +138,6 @@ DeliveryResult DeliveryHandler::bury(const Message& message, std::string_view ca
           .back = delay_after(failures)};
 }
 
-// If the broker is not reached, the message is delivered once more.
 void DeliveryHandler::settle(const Message& message, const DeliveryResult& ended) const {
   const Result<void> settled =
       ended.comes_back() ? queue_.give_back(message, ended.back) : queue_.ack(message);

@@ -14,8 +14,8 @@ struct DeliveryResult {
   std::string_view cause;
   std::string key;
   std::string reason;
-  bool store_down = false;
-  Duration back{};  // After how long it comes back, if it does.
+  bool store_down = false;  // Nothing is the message's fault: it may be tried again.
+  Duration back{};          // After how long it comes back, if it does.
 
   bool comes_back() const {
     return what != Delivered::handled && what != Delivered::duplicate && what != Delivered::dead;
@@ -31,7 +31,13 @@ class DeliveryHandler {
                   const Trouble& trouble)
       : once_(once), queue_(queue), options_(options), handler_(handler), trouble_(trouble) {}
 
-  DeliveryResult handle(const Message& message) const;
+  // From the claim to the outcome. `claimed` is called when the claim is ours: from then on until
+  // it returns, the message is kept hidden here.
+  DeliveryResult handle(const Message& message, const std::function<void()>& claimed) const;
+
+  // Tells the broker what became of it. If the broker is not reached, the message is delivered once
+  // more.
+  void settle(const Message& message, const DeliveryResult& ended) const;
 
   // How long a message stays in the queue after so many failures.
   Duration delay_after(std::int64_t failures) const;
@@ -45,7 +51,8 @@ class DeliveryHandler {
     bool unfinished = false;  // Because earlier attempts did not end.
   };
 
-  DeliveryResult run(const Message& message, const std::string& key) const;
+  DeliveryResult run(const Message& message, const std::string& key,
+                     const std::function<void()>& claimed) const;
   Result<Effects> attempt_at(const Message& message, Attempt& attempt, std::stop_token stopped,
                              AttemptState& state) const;
   Result<Effects> call_handler(Task& task) const;
@@ -55,7 +62,6 @@ class DeliveryHandler {
                        const AttemptState& state) const;
   DeliveryResult bury(const Message& message, std::string_view cause, std::string reason,
                       std::int64_t failures) const;
-  void settle(const Message& message, const DeliveryResult& ended) const;
 
   Once& once_;
   Queue& queue_;

@@ -7,6 +7,7 @@
 
 #include "base/backoff.h"
 #include "base/mutex.h"
+#include "base/periodic.h"
 #include "once/work.h"
 #include "work/delivery_handler.h"
 
@@ -16,6 +17,11 @@ namespace {
 // For a queue or a store that does not answer.
 constexpr PauseBounds kPauses{
     .shortest = Duration(100), .first = Duration(250), .longest = Duration(15'000)};
+
+// How long a message is held while the store is down. SQS hides none for longer than 12 hours.
+constexpr Duration kLongestHold = std::chrono::hours(11);
+
+using MessagePtr = std::shared_ptr<const Message>;
 
 }  // namespace
 
@@ -47,6 +53,10 @@ class Worker::Loop {
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < options_.concurrency; ++i)
       threads.emplace_back([this] { serve(); });
+    const Periodic hiding(clock_, std::max(Duration(1), options_.lease / 3), [this] {
+      keep_hidden();
+      return false;
+    });
     Result<void> ended = receive_all();
     end();
     for (std::thread& thread : threads) thread.join();
@@ -71,7 +81,7 @@ class Worker::Loop {
 
  private:
   struct Taken {
-    Message message;
+    MessagePtr message;
     Time since;
   };
 
@@ -116,12 +126,14 @@ class Worker::Loop {
     paused_until_ = later(clock_.now(), length);
   }
 
-  // How many more messages may be taken; 0 when it is time to end.
+  // How many more messages may be taken; 0 when it is time to end. None while the store is down:
+  // they are better off in their queue.
   std::size_t wait_for_room() {
     Lock lock(mutex_);
     while (!stopping_) {
       const bool paused = clock_.now() < paused_until_;
-      if (!paused && taken_ < options_.concurrency) return options_.concurrency - taken_;
+      const bool room = taken_ < options_.concurrency && holding_ == 0;
+      if (!paused && room) return options_.concurrency - taken_;
       if (paused) {
         clock_.wait(signal_, lock.native(), paused_until_);
       } else {
@@ -139,14 +151,15 @@ class Worker::Loop {
       const Lock lock(mutex_);
       drop_old_returns();
       for (Message& message : messages) {
-        Taken taken{std::move(message), now};
-        const auto came_back = group_returns_.find(taken.message.group);
+        Taken taken{std::make_shared<const Message>(std::move(message)), now};
+        const auto came_back = group_returns_.find(taken.message->group);
         if (stopping_) {
           late.push_back(std::move(taken));
         } else if (came_back != group_returns_.end()) {
           behind.emplace_back(std::move(taken), came_back->second.back);
         } else {
           ++taken_;
+          unclaimed_.emplace(taken.message, now);
           enqueue(std::move(taken));
         }
       }
@@ -157,7 +170,7 @@ class Worker::Loop {
   }
 
   void enqueue(Taken taken) ONCE_REQUIRES(mutex_) {
-    const std::string& group = taken.message.group;
+    const std::string& group = taken.message->group;
     const auto waiting = group.empty() ? waiting_.end() : waiting_.find(group);
     if (waiting != waiting_.end()) {
       waiting->second.push_back(std::move(taken));
@@ -177,21 +190,23 @@ class Worker::Loop {
         std::ranges::move(messages, std::back_inserter(waiting));
         messages.clear();
       }
-      taken_ -= waiting.size();
+      forget(waiting);
     }
     signal_.notify_all();
     return_all(waiting, {.cause = "stopping", .reason = "the worker ends"});
   }
 
+  // They are no longer here.
+  void forget(const std::vector<Taken>& messages) ONCE_REQUIRES(mutex_) {
+    taken_ -= messages.size();
+    for (const Taken& taken : messages) unclaimed_.erase(taken.message);
+  }
+
   void serve() {
     while (std::optional<Taken> taken = next()) {
-      const Message& message = taken->message;
-      // It may have waited for its group.
-      if (clock_.now() - taken->since > options_.lease / 3) {
-        (void)queue_.extend(message, options_.lease);
-      }
-      const work::DeliveryResult ended = delivery_handler_.handle(message);
-      const std::vector<Taken> behind = finish(message.group, ended);
+      const work::DeliveryResult ended = handle(*taken);
+      delivery_handler_.settle(*taken->message, ended);
+      const std::vector<Taken> behind = finish(*taken, ended);
       report(*taken, ended);
       return_behind(behind, ended.back);
       signal_.notify_all();
@@ -207,11 +222,81 @@ class Worker::Loop {
     return taken;
   }
 
-  // Returns the messages that must not be handled, because the one before them comes back.
-  std::vector<Taken> finish(const std::string& group, const work::DeliveryResult& ended) {
+  // A broker counts deliveries, and may drop a message after some. So one that cannot be claimed
+  // because the store is down stays here until the store answers (docs/hazards.md#h34).
+  work::DeliveryResult handle(const Taken& taken) {
+    const auto claimed = [&] {
+      const Lock lock(mutex_);
+      unclaimed_.erase(taken.message);
+    };
+    for (bool held = false;; held = true) {
+      work::DeliveryResult ended = delivery_handler_.handle(*taken.message, claimed);
+      const bool again = ended.store_down && hold(taken, ended.reason, held);
+      if (again) continue;
+      if (held || ended.store_down) release_hold();
+      if (!ended.store_down && !ended.key.empty()) end_store_pause();
+      return ended;
+    }
+  }
+
+  // Waits for the next try. False if the worker ends, or has held the message for too long.
+  bool hold(const Taken& taken, const std::string& reason, bool held) {
+    bool first = false;
+    {
+      const Lock lock(mutex_);
+      if (!held) ++holding_;
+      unclaimed_.emplace(taken.message, taken.since);
+      first = clock_.now() >= store_pause_until_;
+      if (first) store_pause_until_ = later(clock_.now(), store_backoff_.next());
+    }
+    if (first) {
+      trouble_({ErrorCode::unavailable, "the store is down, messages are held: " + reason});
+    }
+    Lock lock(mutex_);
+    while (!stopping_ && clock_.now() < store_pause_until_) {
+      clock_.wait(signal_, lock.native(), store_pause_until_);
+    }
+    return !stopping_ && clock_.now() - taken.since < kLongestHold;
+  }
+
+  void release_hold() {
     const Lock lock(mutex_);
-    --taken_;
-    pause_if_down(ended);
+    --holding_;
+  }
+
+  // The store answered: those that are held try again at once.
+  void end_store_pause() {
+    {
+      const Lock lock(mutex_);
+      store_backoff_.reset();
+      store_pause_until_ = Time();
+    }
+    signal_.notify_all();
+  }
+
+  // Those that wait for their group, or for the store. Others are kept hidden with their lease.
+  void keep_hidden() {
+    std::vector<MessagePtr> messages;
+    {
+      const Lock lock(mutex_);
+      const Time now = clock_.now();
+      for (const auto& [message, since] : unclaimed_) {
+        if (now - since < kLongestHold) messages.push_back(message);
+      }
+    }
+    for (const MessagePtr& message : messages) {
+      const Result<void> extended = queue_.extend(*message, options_.lease);
+      if (extended) continue;
+      trouble_(extended.error());  // At worst it comes again, and meets a busy claim.
+      if (is_transient(extended)) return;
+    }
+  }
+
+  // Returns the messages that must not be handled, because the one before them comes back.
+  std::vector<Taken> finish(const Taken& done, const work::DeliveryResult& ended) {
+    const std::string& group = done.message->group;
+    const Lock lock(mutex_);
+    forget({done});
     std::vector<Taken> behind;
     drop_old_returns();
     if (!group.empty() && ended.comes_back()) group_returns_[group] = {clock_.now(), ended.back};
@@ -219,7 +304,7 @@ class Worker::Loop {
     if (waiting == waiting_.end()) return behind;
     if (ended.comes_back()) {
       std::ranges::move(waiting->second, std::back_inserter(behind));
-      taken_ -= behind.size();
+      forget(behind);
       waiting->second.clear();
     }
     if (waiting->second.empty()) {
@@ -231,15 +316,6 @@ class Worker::Loop {
     return behind;
   }
 
-  // Messages are better off in their queue than with a worker that cannot claim them.
-  void pause_if_down(const work::DeliveryResult& ended) ONCE_REQUIRES(mutex_) {
-    if (!ended.store_down) {
-      store_backoff_.reset();
-    } else if (clock_.now() >= paused_until_) {
-      paused_until_ = later(clock_.now(), store_backoff_.next());
-    }
-  }
-
   void return_behind(const std::vector<Taken>& messages, Duration back) {
     return_all(messages,
                {.cause = "group", .reason = "one before it in its group came back", .back = back});
@@ -248,7 +324,7 @@ class Worker::Loop {
   void return_all(const std::vector<Taken>& messages, work::DeliveryResult how) {
     how.what = Delivered::returned;
     for (const Taken& taken : messages) {
-      const Result<void> returned = queue_.give_back(taken.message, how.back);
+      const Result<void> returned = queue_.give_back(*taken.message, how.back);
       if (!returned) trouble_(returned.error());
       report(taken, how);
     }
@@ -256,7 +332,7 @@ class Worker::Loop {
 
   void report(const Taken& taken, const work::DeliveryResult& ended) {
     if (!report_) return;
-    report_({.message = taken.message,
+    report_({.message = *taken.message,
              .key = ended.key,
              .what = ended.what,
              .cause = ended.cause,
@@ -278,7 +354,10 @@ class Worker::Loop {
   std::map<std::string, std::deque<Taken>> waiting_ ONCE_GUARDED_BY(mutex_);  // By group.
   std::map<std::string, GroupReturn> group_returns_ ONCE_GUARDED_BY(mutex_);
   std::size_t taken_ ONCE_GUARDED_BY(mutex_) = 0;  // Ready, waiting or being handled.
-  Time paused_until_ ONCE_GUARDED_BY(mutex_);
+  std::map<MessagePtr, Time> unclaimed_ ONCE_GUARDED_BY(mutex_);  // Since when they are here.
+  std::size_t holding_ ONCE_GUARDED_BY(mutex_) = 0;               // Until the store answers.
+  Time paused_until_ ONCE_GUARDED_BY(mutex_);                     // For the broker.
+  Time store_pause_until_ ONCE_GUARDED_BY(mutex_);
   Backoff store_backoff_ ONCE_GUARDED_BY(mutex_){kPauses, clock_, system_entropy()};
   bool stopping_ ONCE_GUARDED_BY(mutex_) = false;
   bool ending_ ONCE_GUARDED_BY(mutex_) = false;

@@ -7,11 +7,11 @@
 #include <stdexcept>
 #include <thread>
 
-#include "once/faulty_store.h"
 #include "once/memory_store.h"
 #include "once/work.h"
 #include "stores/decorators/decorator.h"
 #include "testing/manual_clock.h"
+#include "testing/stoppable_store.h"
 #include "work/test_queue.h"
 
 namespace once {
@@ -30,7 +30,8 @@ class WorkerTest : public ::testing::Test {
   ~WorkerTest() override { end(); }
 
   Once door() {
-    return Once(std::make_unique<Decorator<Store>>(*faulty_), "test", clock_, entropy_);
+    Store& store = store_;
+    return Once(std::make_unique<Decorator<Store>>(store), "test", clock_, entropy_);
   }
 
   void start(Handler handler, WorkerOptions options = {}) {
@@ -84,7 +85,7 @@ class WorkerTest : public ::testing::Test {
   testing::ManualClock clock_;
   Entropy entropy_{1};
   std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
-  std::unique_ptr<FaultyStore> faulty_ = inject_faults(*memory_, {}, clock_);
+  testing::StoppableStore store_{*memory_};
   Once once_ = door();
   testing::TestQueue queue_{clock_};
 
@@ -376,15 +377,74 @@ TEST_F(WorkerTest, StoppingFinishesWhatIsUnderWayAndTakesNoMore) {
   EXPECT_EQ(queue_.size(), 1U) << "the other one is left for others";
 }
 
-TEST_F(WorkerTest, WhenTheStoreIsDownMessagesStayInTheQueue) {
-  faulty_->script(std::vector<Fault>{Fault::fail_before});
+TEST_F(WorkerTest, H34_WhileTheStoreIsDownMessagesAreHeldAndNoMoreAreTaken) {
+  store_.go_down();
+  queue_.send("1");
+  std::atomic<std::int64_t> deliveries = 0;
+  std::atomic<std::int64_t> attempts = 0;
+  start(
+      [&](Task& task) -> Result<Effects> {
+        deliveries = std::max<std::int64_t>(deliveries, task.message.deliveries);
+        attempts = std::max<std::int64_t>(attempts, task.attempt.number());
+        return Effects().add("handled", 1);
+      },
+      {.lease = 3s});
+  wait_for_troubles(1);
+  queue_.send("2");
+  for (int seconds = 0; seconds < 60; ++seconds) {
+    const std::size_t extended = queue_.extensions().size();
+    clock_.advance(1s);
+    while (queue_.extensions().size() == extended) std::this_thread::yield();
+    EXPECT_EQ(worker_->under_way(), 1U) << "the other one is better off in the queue";
+  }
+  EXPECT_GT(wait_for_troubles(4), 3U) << "it was tried meanwhile";
+  store_.come_up();
+  clock_.advance(16s);
+  reports(2);
+  EXPECT_EQ(handled(), 2);
+  EXPECT_EQ(deliveries, 1) << "it came again meanwhile, and was counted";
+  EXPECT_EQ(attempts, 1);
+  EXPECT_TRUE(queue_.delays().empty()) << "it was given back";
+}
+
+TEST_F(WorkerTest, H34_ThoseBehindAHeldOneOfTheirGroupAreHeldWithIt) {
+  store_.go_down();
+  for (const char* body : {"a", "b"}) queue_.send(body, body, "g");
+  std::mutex mutex;
+  std::string order;
+  start([&](Task& task) -> Result<Effects> {
+    const std::lock_guard lock(mutex);
+    order += task.message.body + std::to_string(task.message.deliveries);
+    return Effects();
+  });
+  wait_for_troubles(1);
+  store_.come_up();
+  clock_.advance(16s);
+  reports(2);
+  EXPECT_EQ(order, "a1b1");
+}
+
+TEST_F(WorkerTest, H34_AWorkerThatEndsGivesBackWhatItHolds) {
+  store_.go_down();
   queue_.send("1");
   start(counting);
+  wait_for_troubles(1);
+  end();
+  EXPECT_TRUE(ended_.has_value());
   EXPECT_EQ(reports(1)[0].what, Delivered::returned);
   EXPECT_EQ(queue_.size(), 1U);
-  clock_.advance(1min);
+}
+
+TEST_F(WorkerTest, H34_WhatIsHeldForTooLongGoesBack) {
+  store_.go_down();
+  queue_.send("1");
+  start(counting);
+  wait_for_troubles(1);
+  clock_.advance(11h);
+  EXPECT_EQ(reports(1)[0].what, Delivered::returned);
+  store_.come_up();
+  clock_.advance(1h);
   EXPECT_EQ(reports(2)[1].what, Delivered::handled);
-  EXPECT_EQ(handled(), 1);
 }
 
 TEST_F(WorkerTest, ABrokerThatIsDownIsWaitedFor) {
