@@ -41,6 +41,10 @@ class Queue {
   // One line for people: no secrets.
   virtual std::string describe() const = 0;
 
+  // How messages may be lost as the queue is set up, as far as can be known; one line each, for
+  // people.
+  virtual Result<std::vector<std::string>> warnings() { return std::vector<std::string>(); }
+
   // How long the broker keeps a message that is not received; empty if for ever.
   virtual Result<std::optional<Duration>> retention() = 0;
 

@@ -1,6 +1,7 @@
 // Queues of one RabbitMQ, and what senders and operators do with them.
 #pragma once
 
+#include <array>
 #include <future>
 #include <optional>
 #include <stdexcept>
@@ -15,10 +16,12 @@ namespace once::testing {
 // A new queue of the broker that the program shares.
 class RabbitMqQueue {
  public:
-  RabbitMqQueue() {
+  // With a delivery limit, if one is given: the broker drops what was delivered more often.
+  explicit RabbitMqQueue(std::optional<int> delivery_limit = std::nullopt) {
     static int count = 0;
     name_ = "jobs-" + std::to_string(++count);
-    const Result<void> made = rabbitmq::ensure_queue(options(), name_);
+    const Result<void> made =
+        delivery_limit ? make_limited(*delivery_limit) : rabbitmq::ensure_queue(options(), name_);
     if (!made) throw std::runtime_error(made.error().message);
   }
 
@@ -62,6 +65,22 @@ class RabbitMqQueue {
  private:
   static rabbitmq::Options options() {
     return {.host = "127.0.0.1", .port = shared_rabbitmq().port()};
+  }
+
+  Result<void> make_limited(int limit) const {
+    const auto connection = rabbitmq::Connection::open(options());
+    if (!connection) return std::unexpected(connection.error());
+    std::array<amqp_table_entry_t, 2> entries{};
+    entries[0].key = amqp_cstring_bytes("x-queue-type");
+    entries[0].value.kind = AMQP_FIELD_KIND_UTF8;
+    entries[0].value.value.bytes = amqp_cstring_bytes("quorum");
+    entries[1].key = amqp_cstring_bytes("x-delivery-limit");
+    entries[1].value.kind = AMQP_FIELD_KIND_I32;
+    entries[1].value.value.i32 = limit;
+    const amqp_table_t arguments{.num_entries = 2, .entries = entries.data()};
+    (void)amqp_queue_declare((*connection)->state(), rabbitmq::kChannel, rabbitmq::bytes_of(name_),
+                             0, 1, 0, 0, arguments);
+    return (*connection)->reply();
   }
 
   static std::optional<std::size_t> waiting_in(const std::string& queue) {

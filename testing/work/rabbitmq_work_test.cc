@@ -3,10 +3,13 @@
 #include <fstream>
 #include <map>
 
+#include "once/memory_store.h"
 #include "once/queues.h"
+#include "once/work.h"
 #include "testing/server_process.h"
 #include "testing/servers/needs.h"
 #include "testing/servers/rabbitmq_queues.h"
+#include "testing/stoppable_store.h"
 #include "testing/temp_dir.h"
 #include "testing/work/worker_process.h"
 
@@ -109,6 +112,71 @@ TEST_F(WorkOnRabbitMq, AMessageThatKillsItsWorkersBecomesADeadLetter) {
   EXPECT_EQ(dead_letter().attributes.at("Once-Reason"), "no attempt at it came to an end");
   EXPECT_EQ(survivor.terminate(), 0);
   EXPECT_EQ(queue_->waiting(), 0U);
+}
+
+// A hundred times as fast as the real one, so that a worker's pauses are short.
+class FastClock final : public Clock {
+ public:
+  Time now() override {
+    const auto passed = std::chrono::steady_clock::now() - began_;
+    return start_ + std::chrono::floor<Duration>(passed * kPace);
+  }
+  void sleep(Duration length) override { std::this_thread::sleep_for(real(length)); }
+  void wait(std::condition_variable& signal, std::unique_lock<std::mutex>& lock,
+            Time until) override {
+    signal.wait_for(lock, real(until - now()));
+  }
+
+ private:
+  static constexpr int kPace = 100;
+  static std::chrono::microseconds real(Duration length) {
+    return std::chrono::microseconds(length) / kPace;
+  }
+
+  const Time start_ = system_clock().now();
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+// A broker that drops what was delivered more than four times, and a store that is down for as long
+// as a worker that gives messages back needs to use that up.
+TEST(WorkOnALimitedRabbitMqQueue, H34_AnOutageOfTheStoreIsNotChargedToTheMessages) {
+  ONCE_NEEDS_SERVER(RabbitMq);
+  constexpr int kMessages = 3;
+  constexpr int kLimit = 4;
+  const RabbitMqQueue limited(kLimit);
+  std::vector<Message> messages(kMessages);
+  for (int i = 0; i < kMessages; ++i)
+    messages[static_cast<std::size_t>(i)].body = event(std::to_string(i));
+  limited.send_all(messages);
+  const auto memory = open_memory();
+  StoppableStore store(*memory);
+  Store& stopped = store;
+  Once once(std::make_unique<Decorator<Store>>(stopped));
+  const auto queue = open_queue(limited.address()).value();
+  const auto warnings = queue->warnings().value();
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("more than 4 times"), std::string::npos) << warnings[0];
+  std::atomic<std::int64_t> most_attempts = 0;
+  FastClock clock;
+  Worker worker(
+      once, *queue, {.concurrency = 1, .first_delay = Duration(1), .longest_delay = Duration(1)},
+      [&](Task& task) -> Result<Effects> {
+        if (task.attempt.number() > most_attempts) most_attempts = task.attempt.number();
+        return Effects().add("handled", 1);
+      },
+      clock);
+  store.go_down();
+  std::thread working([&] { EXPECT_TRUE(worker.run().has_value()); });
+  EXPECT_TRUE(eventually([&] { return store.refused() >= kMessages * (kLimit + 2); }));
+  store.come_up();
+  EXPECT_TRUE(
+      eventually([&] { return tally(once, "handled") == kMessages; }, std::chrono::seconds(15)))
+      << tally(once, "handled");
+  worker.stop();
+  working.join();
+  EXPECT_EQ(tally(once, "handled"), kMessages);
+  EXPECT_EQ(most_attempts, 1);
+  EXPECT_EQ(limited.waiting(), 0U);
 }
 
 }  // namespace

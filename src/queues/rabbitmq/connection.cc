@@ -109,6 +109,17 @@ Result<std::unique_ptr<Connection>> Connection::open(const Options& options) {
 // Not closed in order, because that may block: what was not acknowledged is delivered again.
 Connection::~Connection() { (void)amqp_destroy_connection(state_); }
 
+std::string Connection::server_version() const {
+  const amqp_table_t* const properties = amqp_get_server_properties(state_);
+  for (int i = 0; properties != nullptr && i < properties->num_entries; ++i) {
+    const amqp_table_entry_t& entry = properties->entries[i];
+    if (text_of(entry.key) == "version" && entry.value.kind == AMQP_FIELD_KIND_UTF8) {
+      return text_of(entry.value.value.bytes);
+    }
+  }
+  return "";
+}
+
 Result<void> ensure_queue(const Options& options, const std::string& queue) {
   Result<std::unique_ptr<Connection>> connection = Connection::open(options);
   if (!connection) return std::unexpected(std::move(connection.error()));

@@ -43,6 +43,9 @@ class Connection {
 
   amqp_connection_state_t state() const { return state_; }
 
+  // Of the broker: "3.10.8"; "" if it does not say.
+  std::string server_version() const;
+
   // The outcome of the last call. After an error the connection cannot be used any more.
   Result<void> reply() const { return check(amqp_get_rpc_reply(state_)); }
   static Result<void> check(const amqp_rpc_reply_t& reply);

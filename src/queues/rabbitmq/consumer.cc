@@ -70,13 +70,13 @@ Consumer::~Consumer() {
 Result<std::vector<Message>> Consumer::receive(std::size_t most) {
   const Instant until = Steady::now() + kWait;
   Lock lock(mutex_);
-  if (at_once_ == 0) {
-    at_once_ = most;
-    changed_.notify_all();
-  }
+  if (at_once_ == 0) at_once_ = most;
+  if (!std::exchange(wanted_, true)) changed_.notify_all();
+  ++receiving_;
   while (arrived_.empty()) {
     if (changed_.wait_until(lock.native(), until) == std::cv_status::timeout) break;
   }
+  --receiving_;
   if (arrived_.empty() && !connected_) return std::unexpected(trouble_);
   std::vector<Message> messages;
   while (!arrived_.empty() && messages.size() < most) {
@@ -157,16 +157,19 @@ void Consumer::make_room() {
 }
 
 void Consumer::run() {
-  {
-    Lock lock(mutex_);
-    while (at_once_ == 0 && !ending_) changed_.wait(lock.native());
-  }
-  for (;;) {
+  while (wait_until_wanted()) {
     Result<void> ok = connect();
     while (ok) ok = work();
     lose(ok.error());
     if (!pause()) return;
   }
+}
+
+// False when it is time to end.
+bool Consumer::wait_until_wanted() {
+  Lock lock(mutex_);
+  while (!wanted_ && !ending_) changed_.wait(lock.native());
+  return !ending_;
 }
 
 // False when it is time to end.
@@ -218,12 +221,9 @@ Result<void> Consumer::work() {
 std::deque<Consumer::Order> Consumer::take_orders() {
   const Lock lock(mutex_);
   std::deque<Order> orders = std::exchange(orders_, {});
-  Held::Due due = held_.take_due(Steady::now());
-  for (const Held::Number number : due.back) {
-    orders.push_back({Order::Kind::give_back, {.connection = number_, .delivery = number}});
-  }
-  std::ranges::move(due.again, std::back_inserter(arrived_));
-  if (!due.again.empty()) changed_.notify_all();
+  std::vector<Message> again = held_.take_due(Steady::now());
+  std::ranges::move(again, std::back_inserter(arrived_));
+  if (!again.empty()) changed_.notify_all();
   return orders;
 }
 
@@ -308,6 +308,7 @@ void Consumer::lose(const Error& error) {
   connection_.reset();
   {
     const Lock lock(mutex_);
+    if (connected_) wanted_ = receiving_ > 0;
     connected_ = false;
     trouble_ = error;
     arrived_.clear();

@@ -2,8 +2,11 @@
 // it is lost. Safe to share between threads.
 //
 // RabbitMQ has no delays: a message that is to come back later is held here, unacknowledged, and
-// returned when it is due. As many are held as are handled at once; if there are more, the one that
-// is due next goes back early, within a second. The messages of a group keep their order.
+// comes again from here when it is due. As many are held as are handled at once; if there are more,
+// the one that is due next comes early, within a second. The messages of a group keep their order.
+//
+// A lost connection is opened again when messages are asked for. A worker that asks for none has
+// no use for them now, and each delivery counts against the queue's limit.
 #pragma once
 
 #include <condition_variable>
@@ -57,6 +60,7 @@ class Consumer {
 
   // On the thread.
   void run();
+  bool wait_until_wanted();
   Result<void> connect();
   Result<void> work();
   Result<void> carry_out(const std::deque<Order>& orders);
@@ -76,6 +80,8 @@ class Consumer {
   std::size_t at_once_ ONCE_GUARDED_BY(mutex_) = 0;
   std::uint64_t number_ ONCE_GUARDED_BY(mutex_) = 0;  // Of the connection.
   bool connected_ ONCE_GUARDED_BY(mutex_) = false;
+  bool wanted_ ONCE_GUARDED_BY(mutex_) = false;  // Asked for since the connection was lost.
+  std::size_t receiving_ ONCE_GUARDED_BY(mutex_) = 0;
   bool ending_ ONCE_GUARDED_BY(mutex_) = false;
   Error trouble_ ONCE_GUARDED_BY(mutex_){ErrorCode::unavailable, "rabbitmq: not connected yet"};
   std::deque<Message> arrived_ ONCE_GUARDED_BY(mutex_);

@@ -26,18 +26,18 @@ void Held::hurry(Instant due) {
   held_.insert(std::move(soonest));
 }
 
-Held::Due Held::take_due(Instant now) {
-  Due all;
+std::vector<Message> Held::take_due(Instant now) {
+  std::vector<Message> again;
   while (!held_.empty() && held_.begin()->first.first <= now) {
     const std::string group = held_.begin()->second.group;
-    if (group.empty()) {
-      all.back.push_back(held_.begin()->first.second);
-      held_.erase(held_.begin());
-    } else {
-      open(group, all.again);
+    if (!group.empty()) {
+      open(group, again);
+      continue;
     }
+    again.push_back(std::move(held_.extract(held_.begin()).mapped()));
+    ++again.back().deliveries;
   }
-  return all;
+  return again;
 }
 
 void Held::open(const std::string& group, std::vector<Message>& into) {

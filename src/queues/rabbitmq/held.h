@@ -1,6 +1,6 @@
-// Messages that are to come back later. One without a group then goes back to the broker. Those of
-// a group stay here, together with all that arrive meanwhile, and come again from here in the order
-// of their delivery: the broker would deliver later ones first.
+// Messages that are to come back later. They stay here, unacknowledged, and come again from here:
+// the broker would count each delivery, and may drop a message after some (docs/hazards.md#h34).
+// All that arrive of their group meanwhile wait with them, and come in the order of their delivery.
 //
 // Used by one thread at a time.
 #pragma once
@@ -34,11 +34,8 @@ class Held {
   // Makes the next one due by then. Something must be held.
   void hurry(Instant due);
 
-  struct Due {
-    std::vector<Number> back;    // To the broker.
-    std::vector<Message> again;  // Counted as delivered once more.
-  };
-  Due take_due(Instant now);
+  // Those that were held are counted as delivered once more.
+  std::vector<Message> take_due(Instant now);
 
   void clear();
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "queues/rabbitmq/consumer.h"
+#include "queues/rabbitmq/delivery_limit.h"
 #include "queues/rabbitmq/publisher.h"
 
 namespace once::rabbitmq {
@@ -21,6 +22,8 @@ class RabbitQueue final : public Queue {
   std::string describe() const override {
     return "RabbitMQ queue " + options_.queue + ", dead letters in " + options_.dead;
   }
+
+  Result<std::vector<std::string>> warnings() override { return limit_warnings(options_); }
 
   // It forgets only what it is told to.
   Result<std::optional<Duration>> retention() override { return std::nullopt; }

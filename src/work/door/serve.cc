@@ -73,6 +73,14 @@ void warn_of_replays(server::Journal& journal, Queue& queue, Duration ttl) {
   }
 }
 
+void warn_of_losses(server::Journal& journal, Queue& queue) {
+  const Result<std::vector<std::string>> warnings = queue.warnings();
+  if (!warnings) return;
+  for (const std::string& warning : *warnings) {
+    journal.line(Level::warning, "queue_may_lose_messages").text("reason", warning);
+  }
+}
+
 }  // namespace
 
 Result<void> serve(const ServeOptions& options,
@@ -104,6 +112,7 @@ Result<void> serve(const ServeOptions& options,
   ready("once: working on " + (*queue)->describe() + ", with " + options.store + "; " +
         std::to_string(options.worker.concurrency) + " at once" + *told);
   warn_of_replays(journal, **queue, options.worker.ttl);
+  warn_of_losses(journal, **queue);
   const Signals stopping(signals, worker);
   const StatusLine status(watch, worker);
   return worker.run();

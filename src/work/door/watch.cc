@@ -39,7 +39,7 @@ Watch::Watch(metrics::Registry& registry, server::Journal& journal)
                                    "From a message's receipt to its completion",
                                    {0.001, 0.01, 0.1, 1, 10, 100, 1'000})),
       troubles_(registry.counter("once_work_troubles_total",
-                                 "Calls of the broker that did not succeed")) {}
+                                 "Calls of the broker or the store that did not succeed")) {}
 
 void Watch::delivered(const DeliveryReport& report) {
   deliveries_.with({name_of(report.what), report.cause}).add();
