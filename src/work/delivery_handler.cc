@@ -27,7 +27,7 @@ DeliveryResult DeliveryHandler::handle(const Message& message,
                                        const std::function<void()>& claimed) const {
   const Result<std::string> key = claim_of(queue_.name(), message, options_.key);
   DeliveryResult ended = key ? run(message, *key, claimed)
-                             : bury(message, "no_key", key.error().message, message.deliveries);
+                             : bury(message, "", "no_key", key.error().message, message.deliveries);
   if (key) ended.key = *key;
   return ended;
 }
@@ -51,7 +51,7 @@ DeliveryResult DeliveryHandler::run(const Message& message, const std::string& k
     claimed();
     return attempt_at(message, attempt, lost.get_token(), state);
   });
-  if (!ran) return ended(message, ran.error(), state);
+  if (!ran) return ended(message, key, ran.error(), state);
   if (ran->replayed) return {.what = Delivered::duplicate, .cause = "already_done"};
   return {.what = Delivered::handled, .cause = "handled"};
 }
@@ -88,14 +88,14 @@ Result<Effects> DeliveryHandler::call_handler(Task& task) const {
 std::unexpected<Error> DeliveryHandler::failed(const Message& message, const Attempt& attempt,
                                                Error error, AttemptState& state) const {
   if (attempt.number() < options_.max_attempts) return std::unexpected(std::move(error));
-  const Result<void> dead = queue_.dead_letter(message, error.message);
+  const Result<void> dead = send_dead(message, attempt.key(), error.message);
   state.dead = dead.has_value();
   if (!dead) trouble_(dead.error());
   return std::unexpected(std::move(error));
 }
 
-DeliveryResult DeliveryHandler::ended(const Message& message, const NotRun& not_run,
-                                      const AttemptState& state) const {
+DeliveryResult DeliveryHandler::ended(const Message& message, const std::string& key,
+                                      const NotRun& not_run, const AttemptState& state) const {
   DeliveryResult back{.reason = not_run.error.message, .back = delay_after(state.number)};
   const auto comes_back = [&](Delivered what, std::string_view cause) {
     back.what = what;
@@ -114,7 +114,7 @@ DeliveryResult DeliveryHandler::ended(const Message& message, const NotRun& not_
     case Why::fenced: back.back = options_.lease; return comes_back(Delivered::lost, "lease_lost");
     case Why::refused:
       if (state.number >= options_.max_attempts) {
-        return bury(message, "attempts_used_up", not_run.error.message, state.number);
+        return bury(message, key, "attempts_used_up", not_run.error.message, state.number);
       }
       return comes_back(Delivered::failed, "effects_refused");
     case Why::store_error:
@@ -124,18 +124,49 @@ DeliveryResult DeliveryHandler::ended(const Message& message, const NotRun& not_
     case Why::failed:
     case Why::mismatch: break;
   }
-  return bury(message, "failed_for_good", not_run.error.message, state.number);
+  return bury(message, key, "failed_for_good", not_run.error.message, state.number);
 }
 
-DeliveryResult DeliveryHandler::bury(const Message& message, std::string_view cause,
-                                     std::string reason, std::int64_t failures) const {
-  const Result<void> dead = queue_.dead_letter(message, reason);
+DeliveryResult DeliveryHandler::bury(const Message& message, const std::string& key,
+                                     std::string_view cause, std::string reason,
+                                     std::int64_t failures) const {
+  const Result<void> dead = send_dead(message, key, reason);
   if (dead) return {.what = Delivered::dead, .cause = cause, .reason = std::move(reason)};
   trouble_(dead.error());
   return {.what = Delivered::failed,
           .cause = "no_dead_letter",
           .reason = std::move(reason),
           .back = delay_after(failures)};
+}
+
+Result<void> DeliveryHandler::send_dead(const Message& message, const std::string& key,
+                                        const std::string& reason) const {
+  const Result<DeadLetter> dead = queue_.dead_letter(message, reason);
+  if (!dead) return std::unexpected(dead.error());
+  if (dead->has_reason || key.empty()) return {};
+  // The letter is written: that its reason is not is no failure of the message's.
+  if (const Result<void> recorded = record_reason(key, reason); !recorded) {
+    trouble_(recorded.error());
+  }
+  return {};
+}
+
+// In a claim of its own: the message's must be free when the letter is put back.
+Result<void> DeliveryHandler::record_reason(const std::string& key,
+                                            const std::string& reason) const {
+  const std::string name = "dead/" + key;
+  Claims& claims = once_.claims();
+  if (const auto forgotten = claims.forget(name); !forgotten) {
+    return std::unexpected(forgotten.error());
+  }
+  const Result<ClaimOutcome> taken =
+      claims.take(name, {.owner = options_.owner, .ttl = options_.ttl});
+  if (!taken) return std::unexpected(taken.error());
+  const auto* const claimed = std::get_if<Claimed>(&*taken);
+  if (claimed == nullptr) return {};  // Another worker records it.
+  const auto released = claims.release(name, claimed->ticket, reason, Release::final);
+  if (!released) return std::unexpected(released.error());
+  return {};
 }
 
 void DeliveryHandler::settle(const Message& message, const DeliveryResult& ended) const {

@@ -58,10 +58,13 @@ class DeliveryHandler {
   Result<Effects> call_handler(Task& task) const;
   std::unexpected<Error> failed(const Message& message, const Attempt& attempt, Error error,
                                 AttemptState& state) const;
-  DeliveryResult ended(const Message& message, const NotRun& not_run,
+  DeliveryResult ended(const Message& message, const std::string& key, const NotRun& not_run,
                        const AttemptState& state) const;
-  DeliveryResult bury(const Message& message, std::string_view cause, std::string reason,
-                      std::int64_t failures) const;
+  DeliveryResult bury(const Message& message, const std::string& key, std::string_view cause,
+                      std::string reason, std::int64_t failures) const;
+  Result<void> send_dead(const Message& message, const std::string& key,
+                         const std::string& reason) const;
+  Result<void> record_reason(const std::string& key, const std::string& reason) const;
 
   Once& once_;
   Queue& queue_;
