@@ -17,6 +17,20 @@ bool is_down(const Error& error) { return is_transient(error) || error.code == E
 
 }  // namespace
 
+void UnwrittenReasons::remember(const std::string& key, const std::string& reason) {
+  constexpr std::size_t kMost = 1'000;
+  const Lock lock(mutex_);
+  if (reasons_.size() >= kMost) reasons_.erase(reasons_.begin());
+  reasons_[key] = reason;
+}
+
+std::optional<std::string> UnwrittenReasons::take(const std::string& key) {
+  const Lock lock(mutex_);
+  auto found = reasons_.extract(key);
+  if (found.empty()) return std::nullopt;
+  return std::move(found.mapped());
+}
+
 Duration DeliveryHandler::delay_after(std::int64_t failures) const {
   Duration delay = options_.first_delay;
   for (std::int64_t i = 1; i < failures && delay < options_.longest_delay; ++i) delay *= 2;
@@ -62,8 +76,9 @@ Result<Effects> DeliveryHandler::attempt_at(const Message& message, Attempt& att
                                             std::stop_token stopped, AttemptState& state) const {
   state.number = attempt.number();
   if (attempt.number() > options_.max_attempts && message.deliveries > 1) {
-    state.unfinished = true;
-    Error error{ErrorCode::invalid, "no attempt at it came to an end"};
+    const std::optional<std::string> reason = unwritten_.take(attempt.key());
+    state.unfinished = !reason.has_value();
+    Error error{ErrorCode::invalid, reason.value_or("no attempt at it came to an end")};
     return failed(message, attempt, std::move(error), state);
   }
   Task task{message, attempt, std::move(stopped)};
@@ -90,7 +105,10 @@ std::unexpected<Error> DeliveryHandler::failed(const Message& message, const Att
   if (attempt.number() < options_.max_attempts) return std::unexpected(std::move(error));
   const Result<void> dead = send_dead(message, attempt.key(), error.message);
   state.dead = dead.has_value();
-  if (!dead) trouble_(dead.error());
+  if (!dead) {
+    trouble_(dead.error());
+    if (!state.unfinished) unwritten_.remember(attempt.key(), error.message);
+  }
   return std::unexpected(std::move(error));
 }
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 
+#include "base/mutex.h"
 #include "once/work.h"
 
 namespace once::work {
@@ -20,6 +23,18 @@ struct DeliveryResult {
   bool comes_back() const {
     return what != Delivered::handled && what != Delivered::duplicate && what != Delivered::dead;
   }
+};
+
+// Why messages failed whose dead letter could not be written: they come back, and have no attempt
+// left that would tell. Safe to share between threads.
+class UnwrittenReasons {
+ public:
+  void remember(const std::string& key, const std::string& reason);
+  std::optional<std::string> take(const std::string& key);
+
+ private:
+  Mutex mutex_;
+  std::map<std::string, std::string> reasons_ ONCE_GUARDED_BY(mutex_);  // By key.
 };
 
 class DeliveryHandler {
@@ -71,6 +86,7 @@ class DeliveryHandler {
   const WorkerOptions& options_;
   const Handler& handler_;
   const Trouble& trouble_;
+  mutable UnwrittenReasons unwritten_;
 };
 
 }  // namespace once::work

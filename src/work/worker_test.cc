@@ -213,6 +213,7 @@ TEST_F(WorkerTest, WithoutADeadLetterWrittenTheMessageStays) {
   queue_.refuse_dead(false);
   clock_.advance(1s);
   EXPECT_EQ(reports(2)[1].what, Delivered::dead);
+  EXPECT_EQ(queue_.dead().at(0).reason, "no luck");
 }
 
 TEST_F(WorkerTest, AMessageThatEndsItsWorkersBecomesADeadLetter) {
