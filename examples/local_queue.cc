@@ -4,6 +4,7 @@
 
 namespace examples {
 
+using once::DeadLetter;
 using once::Duration;
 using once::Message;
 using once::Result;
@@ -84,11 +85,11 @@ Result<void> LocalQueue::extend(const Message& message, Duration hidden) {
   return show(message, hidden);
 }
 
-Result<void> LocalQueue::dead_letter(const Message& message, const std::string& reason) {
+Result<DeadLetter> LocalQueue::dead_letter(const Message& message, const std::string& reason) {
   const std::scoped_lock lock(mutex_);
   dead_.push_back(message);
   dead_.back().attributes["Once-Reason"] = reason;
-  return {};
+  return DeadLetter{};
 }
 
 Result<void> LocalQueue::show(const Message& message, Duration after) {

@@ -39,7 +39,8 @@ class LocalQueue final : public once::Queue {
   once::Result<void> ack(const once::Message& message) override;
   once::Result<void> give_back(const once::Message& message, once::Duration delay) override;
   once::Result<void> extend(const once::Message& message, once::Duration hidden) override;
-  once::Result<void> dead_letter(const once::Message& message, const std::string& reason) override;
+  once::Result<once::DeadLetter> dead_letter(const once::Message& message,
+                                             const std::string& reason) override;
 
  private:
   struct Held {

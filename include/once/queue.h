@@ -25,6 +25,12 @@ struct Message {
   std::string group;            // Messages of one group are handled in order; "" for none.
   std::int64_t deliveries = 1;  // Including this one, by the broker's count.
   std::string handle;           // Names this delivery; for the queue alone.
+  std::string original;         // All that came with the body, with its types; for the queue alone.
+};
+
+// A message among the dead letters.
+struct DeadLetter {
+  bool has_reason = true;  // False if the broker had no room for it.
 };
 
 // Safe to share between threads.
@@ -62,8 +68,9 @@ class Queue {
   virtual Result<void> extend(const Message& message, Duration hidden) = 0;
 
   // Returns when the broker has a copy among the dead letters, with the reason. The message itself
-  // must still be acknowledged.
-  virtual Result<void> dead_letter(const Message& message, const std::string& reason) = 0;
+  // must still be acknowledged. Called again after an error: all copies of one delivery have the
+  // same id.
+  virtual Result<DeadLetter> dead_letter(const Message& message, const std::string& reason) = 0;
 };
 
 }  // namespace once

@@ -17,6 +17,20 @@ bool is_down(const Error& error) { return is_transient(error) || error.code == E
 
 }  // namespace
 
+void UnwrittenReasons::remember(const std::string& key, const std::string& reason) {
+  constexpr std::size_t kMost = 1'000;
+  const Lock lock(mutex_);
+  if (reasons_.size() >= kMost) reasons_.erase(reasons_.begin());
+  reasons_[key] = reason;
+}
+
+std::optional<std::string> UnwrittenReasons::take(const std::string& key) {
+  const Lock lock(mutex_);
+  auto found = reasons_.extract(key);
+  if (found.empty()) return std::nullopt;
+  return std::move(found.mapped());
+}
+
 Duration DeliveryHandler::delay_after(std::int64_t failures) const {
   Duration delay = options_.first_delay;
   for (std::int64_t i = 1; i < failures && delay < options_.longest_delay; ++i) delay *= 2;
@@ -27,7 +41,7 @@ DeliveryResult DeliveryHandler::handle(const Message& message,
                                        const std::function<void()>& claimed) const {
   const Result<std::string> key = claim_of(queue_.name(), message, options_.key);
   DeliveryResult ended = key ? run(message, *key, claimed)
-                             : bury(message, "no_key", key.error().message, message.deliveries);
+                             : bury(message, "", "no_key", key.error().message, message.deliveries);
   if (key) ended.key = *key;
   return ended;
 }
@@ -51,7 +65,7 @@ DeliveryResult DeliveryHandler::run(const Message& message, const std::string& k
     claimed();
     return attempt_at(message, attempt, lost.get_token(), state);
   });
-  if (!ran) return ended(message, ran.error(), state);
+  if (!ran) return ended(message, key, ran.error(), state);
   if (ran->replayed) return {.what = Delivered::duplicate, .cause = "already_done"};
   return {.what = Delivered::handled, .cause = "handled"};
 }
@@ -62,8 +76,9 @@ Result<Effects> DeliveryHandler::attempt_at(const Message& message, Attempt& att
                                             std::stop_token stopped, AttemptState& state) const {
   state.number = attempt.number();
   if (attempt.number() > options_.max_attempts && message.deliveries > 1) {
-    state.unfinished = true;
-    Error error{ErrorCode::invalid, "no attempt at it came to an end"};
+    const std::optional<std::string> reason = unwritten_.take(attempt.key());
+    state.unfinished = !reason.has_value();
+    Error error{ErrorCode::invalid, reason.value_or("no attempt at it came to an end")};
     return failed(message, attempt, std::move(error), state);
   }
   Task task{message, attempt, std::move(stopped)};
@@ -88,14 +103,17 @@ Result<Effects> DeliveryHandler::call_handler(Task& task) const {
 std::unexpected<Error> DeliveryHandler::failed(const Message& message, const Attempt& attempt,
                                                Error error, AttemptState& state) const {
   if (attempt.number() < options_.max_attempts) return std::unexpected(std::move(error));
-  const Result<void> dead = queue_.dead_letter(message, error.message);
+  const Result<void> dead = send_dead(message, attempt.key(), error.message);
   state.dead = dead.has_value();
-  if (!dead) trouble_(dead.error());
+  if (!dead) {
+    trouble_(dead.error());
+    if (!state.unfinished) unwritten_.remember(attempt.key(), error.message);
+  }
   return std::unexpected(std::move(error));
 }
 
-DeliveryResult DeliveryHandler::ended(const Message& message, const NotRun& not_run,
-                                      const AttemptState& state) const {
+DeliveryResult DeliveryHandler::ended(const Message& message, const std::string& key,
+                                      const NotRun& not_run, const AttemptState& state) const {
   DeliveryResult back{.reason = not_run.error.message, .back = delay_after(state.number)};
   const auto comes_back = [&](Delivered what, std::string_view cause) {
     back.what = what;
@@ -114,7 +132,7 @@ DeliveryResult DeliveryHandler::ended(const Message& message, const NotRun& not_
     case Why::fenced: back.back = options_.lease; return comes_back(Delivered::lost, "lease_lost");
     case Why::refused:
       if (state.number >= options_.max_attempts) {
-        return bury(message, "attempts_used_up", not_run.error.message, state.number);
+        return bury(message, key, "attempts_used_up", not_run.error.message, state.number);
       }
       return comes_back(Delivered::failed, "effects_refused");
     case Why::store_error:
@@ -124,18 +142,49 @@ DeliveryResult DeliveryHandler::ended(const Message& message, const NotRun& not_
     case Why::failed:
     case Why::mismatch: break;
   }
-  return bury(message, "failed_for_good", not_run.error.message, state.number);
+  return bury(message, key, "failed_for_good", not_run.error.message, state.number);
 }
 
-DeliveryResult DeliveryHandler::bury(const Message& message, std::string_view cause,
-                                     std::string reason, std::int64_t failures) const {
-  const Result<void> dead = queue_.dead_letter(message, reason);
+DeliveryResult DeliveryHandler::bury(const Message& message, const std::string& key,
+                                     std::string_view cause, std::string reason,
+                                     std::int64_t failures) const {
+  const Result<void> dead = send_dead(message, key, reason);
   if (dead) return {.what = Delivered::dead, .cause = cause, .reason = std::move(reason)};
   trouble_(dead.error());
   return {.what = Delivered::failed,
           .cause = "no_dead_letter",
           .reason = std::move(reason),
           .back = delay_after(failures)};
+}
+
+Result<void> DeliveryHandler::send_dead(const Message& message, const std::string& key,
+                                        const std::string& reason) const {
+  const Result<DeadLetter> dead = queue_.dead_letter(message, reason);
+  if (!dead) return std::unexpected(dead.error());
+  if (dead->has_reason || key.empty()) return {};
+  // The letter is written: that its reason is not is no failure of the message's.
+  if (const Result<void> recorded = record_reason(key, reason); !recorded) {
+    trouble_(recorded.error());
+  }
+  return {};
+}
+
+// In a claim of its own: the message's must be free when the letter is put back.
+Result<void> DeliveryHandler::record_reason(const std::string& key,
+                                            const std::string& reason) const {
+  const std::string name = "dead/" + key;
+  Claims& claims = once_.claims();
+  if (const auto forgotten = claims.forget(name); !forgotten) {
+    return std::unexpected(forgotten.error());
+  }
+  const Result<ClaimOutcome> taken =
+      claims.take(name, {.owner = options_.owner, .ttl = options_.ttl});
+  if (!taken) return std::unexpected(taken.error());
+  const auto* const claimed = std::get_if<Claimed>(&*taken);
+  if (claimed == nullptr) return {};  // Another worker records it.
+  const auto released = claims.release(name, claimed->ticket, reason, Release::final);
+  if (!released) return std::unexpected(released.error());
+  return {};
 }
 
 void DeliveryHandler::settle(const Message& message, const DeliveryResult& ended) const {

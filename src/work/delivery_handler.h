@@ -2,8 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 
+#include "base/mutex.h"
 #include "once/work.h"
 
 namespace once::work {
@@ -20,6 +23,18 @@ struct DeliveryResult {
   bool comes_back() const {
     return what != Delivered::handled && what != Delivered::duplicate && what != Delivered::dead;
   }
+};
+
+// Why messages failed whose dead letter could not be written: they come back, and have no attempt
+// left that would tell. Safe to share between threads.
+class UnwrittenReasons {
+ public:
+  void remember(const std::string& key, const std::string& reason);
+  std::optional<std::string> take(const std::string& key);
+
+ private:
+  Mutex mutex_;
+  std::map<std::string, std::string> reasons_ ONCE_GUARDED_BY(mutex_);  // By key.
 };
 
 class DeliveryHandler {
@@ -58,16 +73,20 @@ class DeliveryHandler {
   Result<Effects> call_handler(Task& task) const;
   std::unexpected<Error> failed(const Message& message, const Attempt& attempt, Error error,
                                 AttemptState& state) const;
-  DeliveryResult ended(const Message& message, const NotRun& not_run,
+  DeliveryResult ended(const Message& message, const std::string& key, const NotRun& not_run,
                        const AttemptState& state) const;
-  DeliveryResult bury(const Message& message, std::string_view cause, std::string reason,
-                      std::int64_t failures) const;
+  DeliveryResult bury(const Message& message, const std::string& key, std::string_view cause,
+                      std::string reason, std::int64_t failures) const;
+  Result<void> send_dead(const Message& message, const std::string& key,
+                         const std::string& reason) const;
+  Result<void> record_reason(const std::string& key, const std::string& reason) const;
 
   Once& once_;
   Queue& queue_;
   const WorkerOptions& options_;
   const Handler& handler_;
   const Trouble& trouble_;
+  mutable UnwrittenReasons unwritten_;
 };
 
 }  // namespace once::work

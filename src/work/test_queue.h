@@ -43,6 +43,7 @@ class TestQueue final : public Queue {
 
   Result<std::vector<Message>> receive(std::size_t most, Duration hidden) override {
     std::unique_lock lock(mutex_);
+    ++receives_;
     if (down_ > 0) {
       --down_;
       return failure(refusal_, "the broker is down");
@@ -72,11 +73,11 @@ class TestQueue final : public Queue {
   Result<void> extend(const Message& message, Duration hidden) override {
     return show(message, hidden, extensions_);
   }
-  Result<void> dead_letter(const Message& message, const std::string& reason) override {
+  Result<DeadLetter> dead_letter(const Message& message, const std::string& reason) override {
     const std::lock_guard lock(mutex_);
     if (no_dead_) return failure(ErrorCode::unavailable, "no dead letters now");
-    dead_.push_back({message, reason});
-    return {};
+    dead_.push_back({message, has_room_ ? reason : ""});
+    return DeadLetter{.has_reason = has_room_};
   }
 
   void be_down(int times, ErrorCode refusal = ErrorCode::unavailable) {
@@ -88,10 +89,17 @@ class TestQueue final : public Queue {
     const std::lock_guard lock(mutex_);
     no_dead_ = refuse;
   }
+  void have_no_room_for_reasons() {
+    const std::lock_guard lock(mutex_);
+    has_room_ = false;
+  }
   template <class Read>
   auto locked(Read read) const {
     const std::lock_guard lock(mutex_);
     return read();
+  }
+  int receives() const {
+    return locked([&] { return receives_; });
   }
   std::size_t size() const {
     return locked([&] { return waiting_.size(); });
@@ -134,9 +142,11 @@ class TestQueue final : public Queue {
   std::vector<Duration> delays_;
   std::vector<Duration> extensions_;
   int last_ = 0;
+  int receives_ = 0;
   int down_ = 0;
   ErrorCode refusal_ = ErrorCode::unavailable;
   bool no_dead_ = false;
+  bool has_room_ = true;
 };
 
 }  // namespace once::testing

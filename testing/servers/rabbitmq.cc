@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@ namespace {
 
 // The program itself, not the wrapper of that name that changes to another user.
 constexpr const char* kServer = "/usr/lib/rabbitmq/bin/rabbitmq-server";
+constexpr const char* kControl = "/usr/lib/rabbitmq/bin/rabbitmqctl";
 
 }  // namespace
 
@@ -60,7 +62,7 @@ std::unique_ptr<Daemon> RabbitMq::launch() {
           "HOME=" + dir + "/home",
           "RABBITMQ_ALLOW_INPUT=1",  // Then the script becomes the broker, and does not wait for
                                      // it.
-          "RABBITMQ_NODENAME=t" + port + "@localhost", "RABBITMQ_NODE_IP_ADDRESS=127.0.0.1",
+          "RABBITMQ_NODENAME=" + node(), "RABBITMQ_NODE_IP_ADDRESS=127.0.0.1",
           "RABBITMQ_NODE_PORT=" + port, "RABBITMQ_DIST_PORT=" + std::to_string(free_port()),
           "RABBITMQ_MNESIA_BASE=" + dir + "/mnesia", "RABBITMQ_LOG_BASE=" + dir + "/logs",
           "RABBITMQ_CONFIG_FILE=" + dir + "/rabbitmq.conf",
@@ -71,6 +73,23 @@ std::unique_ptr<Daemon> RabbitMq::launch() {
           "-kernel inet_dist_use_interface {127,0,0,1}",
           kServer},
       directory());
+}
+
+void RabbitMq::control(const std::vector<std::string>& words) const {
+  std::vector<std::string> arguments = {"HOME=" + (directory() / "home").string(),
+                                        "RABBITMQ_CONF_ENV_FILE=/dev/null",
+                                        "ERL_EPMD_PORT=" + std::to_string(names_port_),
+                                        "ERL_EPMD_ADDRESS=127.0.0.1",
+                                        kControl,
+                                        "-n",
+                                        node()};
+  arguments.insert(arguments.end(), words.begin(), words.end());
+  const TempDir output;
+  Daemon program("env", arguments, output.path());
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (program.alive() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 bool RabbitMq::comes_up(Daemon& daemon) { return daemon.says("Server startup complete"); }

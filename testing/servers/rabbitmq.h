@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "testing/servers/port_server.h"
 
@@ -26,9 +27,14 @@ class RabbitMq final : public PortServer {
   }
   std::uint16_t tls_port() const { return tls_port_; }
 
+  // Runs rabbitmqctl with these words, to its end.
+  void control(const std::vector<std::string>& words) const;
+
  private:
   std::unique_ptr<Daemon> launch() override;
   bool comes_up(Daemon& daemon) override;
+
+  std::string node() const { return "t" + std::to_string(port()) + "@localhost"; }
 
   const std::optional<std::filesystem::path> certificate_;
   const TempDir names_directory_;

@@ -11,7 +11,6 @@ namespace {
 
 constexpr Duration kPatience = std::chrono::seconds(10);
 constexpr int kHeartbeat = 10;  // Seconds.
-constexpr int kFrame = 131'072;
 
 std::unexpected<Error> away(std::string_view why) {
   return failure(ErrorCode::unavailable, std::string("rabbitmq: ").append(why));
@@ -43,6 +42,19 @@ Result<void> dial(amqp_socket_t* socket, const Options& options) {
   if (!is_untrusted(status)) return Connection::check(status);
   return failure(ErrorCode::denied,
                  "rabbitmq: the broker's certificate is not to be trusted for " + options.host);
+}
+
+// With `capabilities` as what this client says that it can do.
+Result<void> log_in(amqp_connection_state_t state, const Options& options,
+                    const amqp_table_t& capabilities) {
+  amqp_table_entry_t property{};
+  property.key = amqp_cstring_bytes("capabilities");
+  property.value.kind = AMQP_FIELD_KIND_TABLE;
+  property.value.value.table = capabilities;
+  const amqp_table_t properties{.num_entries = 1, .entries = &property};
+  return Connection::check(amqp_login_with_properties(
+      state, options.vhost.c_str(), AMQP_DEFAULT_MAX_CHANNELS, kFrame, kHeartbeat, &properties,
+      AMQP_SASL_METHOD_PLAIN, options.user.c_str(), options.password.c_str()));
 }
 
 }  // namespace
@@ -83,7 +95,7 @@ Result<void> Connection::check(const amqp_rpc_reply_t& reply) {
   return away("no answer");
 }
 
-Result<std::unique_ptr<Connection>> Connection::open(const Options& options) {
+Result<std::unique_ptr<Connection>> Connection::open(const Options& options, Use use) {
   auto* const state = amqp_new_connection();
   if (state == nullptr) return away("no memory");
   std::unique_ptr<Connection> connection(new Connection(state));
@@ -93,11 +105,11 @@ Result<std::unique_ptr<Connection>> Connection::open(const Options& options) {
   (void)amqp_set_handshake_timeout(state, &patience);
   (void)amqp_set_rpc_timeout(state, &patience);
   Result<void> ok = dial(*socket, options);
-  if (ok) {
-    ok = check(amqp_login(state, options.vhost.c_str(), AMQP_DEFAULT_MAX_CHANNELS, kFrame,
-                          kHeartbeat, AMQP_SASL_METHOD_PLAIN, options.user.c_str(),
-                          options.password.c_str()));
-  }
+  amqp_table_entry_t blocked{};
+  blocked.key = amqp_cstring_bytes("connection.blocked");
+  blocked.value.kind = AMQP_FIELD_KIND_BOOLEAN;
+  blocked.value.value.boolean = use == Use::publishing ? 1 : 0;
+  if (ok) ok = log_in(state, options, {.num_entries = 1, .entries = &blocked});
   if (ok) {
     (void)amqp_channel_open(state, kChannel);
     ok = connection->reply();

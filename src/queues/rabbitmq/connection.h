@@ -27,6 +27,7 @@ struct Options {
 };
 
 inline constexpr amqp_channel_t kChannel = 1;
+inline constexpr int kFrame = 131'072;  // Bytes of the largest frame.
 
 amqp_bytes_t bytes_of(std::string_view text);
 std::string text_of(amqp_bytes_t bytes);
@@ -36,7 +37,10 @@ class Connection {
  public:
   // `unavailable` if the broker cannot be reached, `denied` if it refuses us or its certificate is
   // not trusted.
-  static Result<std::unique_ptr<Connection>> open(const Options& options);
+  //
+  // A publisher is told when the broker stops reading from it (connection.blocked).
+  enum class Use : std::uint8_t { other, publishing };
+  static Result<std::unique_ptr<Connection>> open(const Options& options, Use use = Use::other);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;

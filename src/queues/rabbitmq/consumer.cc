@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "base/backoff.h"
+#include "queues/rabbitmq/properties.h"
 
 namespace once::rabbitmq {
 namespace {
@@ -268,6 +269,7 @@ Message Consumer::message_of(const amqp_envelope_t& envelope) const {
   const amqp_basic_properties_t& properties = from.properties;
   Message message;
   message.body = rabbitmq::text_of(from.body);
+  message.original = encoded(properties);
   if ((properties._flags & AMQP_BASIC_MESSAGE_ID_FLAG) != 0) {
     message.id = rabbitmq::text_of(properties.message_id);
   }

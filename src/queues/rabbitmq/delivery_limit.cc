@@ -1,13 +1,11 @@
 #include "queues/rabbitmq/delivery_limit.h"
 
-#include <array>
 #include <charconv>
+#include <memory>
 #include <utility>
 
 namespace once::rabbitmq {
 namespace {
-
-using namespace std::string_view_literals;
 
 constexpr int kMostArguments = 16;
 constexpr std::int64_t kUsualLimit = 20;  // Of quorum queues, from version 4 on.
@@ -26,8 +24,8 @@ std::optional<std::string_view> quoted_after(std::string_view text, std::string_
 
 std::optional<std::int64_t> number_of(std::string_view text) {
   std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  const char* const end = std::to_address(text.end());
+  const auto [stopped, error] = std::from_chars(std::to_address(text.begin()), end, number);
   return error == std::errc() && stopped == end ? std::optional(number) : std::nullopt;
 }
 

@@ -9,8 +9,6 @@
 namespace once::rabbitmq {
 namespace {
 
-constexpr std::size_t kMostReason = 1'000;  // Bytes.
-
 class RabbitQueue final : public Queue {
  public:
   explicit RabbitQueue(const Options& options)
@@ -39,11 +37,8 @@ class RabbitQueue final : public Queue {
   // A message stays with its connection for as long as that lasts.
   Result<void> extend(const Message&, Duration) override { return {}; }
 
-  Result<void> dead_letter(const Message& message, const std::string& reason) override {
-    Message dead = message;
-    dead.attributes.erase("x-delivery-count");
-    dead.attributes["Once-Reason"] = reason.substr(0, kMostReason);
-    return publisher_.publish(options_.dead, dead);
+  Result<DeadLetter> dead_letter(const Message& message, const std::string& reason) override {
+    return publisher_.publish_dead(options_.dead, message, reason);
   }
 
  private:

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
+#include <thread>
 
 #include "once/queues.h"
 #include "queues/rabbitmq/publisher.h"
@@ -147,6 +149,135 @@ TEST_F(RabbitMqQueue, ADeadLetterHasTheReasonAndAllElse) {
   EXPECT_EQ(dead[0].id, "m1");
   EXPECT_EQ(dead[0].attributes.at("Once-Reason"), "no luck");
   EXPECT_EQ(dead[0].attributes.at("order"), "42");
+}
+
+// All that a sender can say, with types that text does not have.
+TEST_F(RabbitMqQueue, ADeadLetterKeepsThePropertiesOfItsMessageWithTheirTypes) {
+  const auto queue = open();
+  std::array<amqp_table_entry_t, 4> headers{};
+  headers[0].key = amqp_cstring_bytes("count");
+  headers[0].value.kind = AMQP_FIELD_KIND_I64;
+  headers[0].value.value.i64 = 42;
+  headers[1].key = amqp_cstring_bytes("urgent");
+  headers[1].value.kind = AMQP_FIELD_KIND_BOOLEAN;
+  headers[1].value.value.boolean = 1;
+  amqp_field_value_t second_receiver{};
+  second_receiver.kind = AMQP_FIELD_KIND_UTF8;
+  const std::string other = name_ + "-other";
+  ASSERT_TRUE(ensure_queue({.host = "127.0.0.1", .port = broker().port()}, other).has_value());
+  second_receiver.value.bytes = bytes_of(other);
+  headers[2].key = amqp_cstring_bytes("CC");
+  headers[2].value.kind = AMQP_FIELD_KIND_ARRAY;
+  headers[2].value.value.array = {.num_entries = 1, .entries = &second_receiver};
+  headers[3].key = amqp_cstring_bytes("when");
+  headers[3].value.kind = AMQP_FIELD_KIND_TIMESTAMP;
+  headers[3].value.value.u64 = 1'700'000'000;
+  amqp_basic_properties_t sent{};
+  sent._flags = AMQP_BASIC_CORRELATION_ID_FLAG | AMQP_BASIC_TYPE_FLAG | AMQP_BASIC_TIMESTAMP_FLAG |
+                AMQP_BASIC_REPLY_TO_FLAG | AMQP_BASIC_EXPIRATION_FLAG | AMQP_BASIC_USER_ID_FLAG |
+                AMQP_BASIC_MESSAGE_ID_FLAG | AMQP_BASIC_PRIORITY_FLAG | AMQP_BASIC_HEADERS_FLAG;
+  sent.correlation_id = amqp_cstring_bytes("c-7");
+  sent.type = amqp_cstring_bytes("order.created");
+  sent.timestamp = 1'700'000'001;
+  sent.reply_to = amqp_cstring_bytes("answers");
+  sent.expiration = amqp_cstring_bytes("60000");
+  sent.user_id = amqp_cstring_bytes("guest");
+  sent.message_id = amqp_cstring_bytes("m1");
+  sent.priority = 3;
+  sent.headers = {.num_entries = 4, .entries = headers.data()};
+  Message message;
+  message.original = encoded(sent);
+  ASSERT_TRUE(publisher_->publish(name_, message).has_value());
+  const auto came = receive(*queue, 1);
+  ASSERT_TRUE(queue->dead_letter(came.at(0), "no luck").value().has_reason);
+  const auto dead_queue = open_queue(broker().address(name_ + "-dead")).value();
+  const auto dead = receive(*dead_queue, 1);
+  const Properties kept(dead.at(0));
+  const amqp_basic_properties_t& is = kept.get();
+  EXPECT_EQ(text_of(is.correlation_id), "c-7");
+  EXPECT_EQ(text_of(is.type), "order.created");
+  EXPECT_EQ(is.timestamp, sent.timestamp);
+  EXPECT_EQ(text_of(is.reply_to), "answers");
+  EXPECT_EQ(text_of(is.message_id), "m1");
+  EXPECT_EQ(is.priority, 3);
+  EXPECT_EQ(is._flags & AMQP_BASIC_EXPIRATION_FLAG, 0U) << "it would expire among the dead";
+  std::map<std::string, amqp_field_value_t> by_name;
+  for (int i = 0; i < is.headers.num_entries; ++i) {
+    by_name[text_of(is.headers.entries[i].key)] = is.headers.entries[i].value;
+  }
+  EXPECT_EQ(by_name.at("count").kind, AMQP_FIELD_KIND_I64);
+  EXPECT_EQ(by_name.at("count").value.i64, 42);
+  EXPECT_EQ(by_name.at("urgent").kind, AMQP_FIELD_KIND_BOOLEAN);
+  EXPECT_EQ(by_name.at("when").kind, AMQP_FIELD_KIND_TIMESTAMP);
+  EXPECT_EQ(by_name.at("Once-CC").kind, AMQP_FIELD_KIND_ARRAY);
+  EXPECT_EQ(text_of(by_name.at("Once-Expiration").value.bytes), "60000");
+  EXPECT_EQ(text_of(by_name.at("Once-User-Id").value.bytes), "guest");
+  EXPECT_FALSE(by_name.contains("CC"));
+  const auto other_queue = open_queue(broker().address(other)).value();
+  EXPECT_EQ(receive(*other_queue, 1).size(), 1U) << "the message itself";
+  EXPECT_TRUE(other_queue->receive(1, 30s).value().empty()) << "its dead letter went there, too";
+}
+
+TEST_F(RabbitMqQueue, AllDeadLettersOfAMessageHaveOneIdAndThoseOfOneThatWasPutBackAnother) {
+  const auto queue = open();
+  const auto dead_queue = open_queue(broker().address(name_ + "-dead")).value();
+  send("m1", "bad", {{"order", "42"}});
+  Message message = receive(*queue, 1).at(0);
+  ASSERT_TRUE(queue->dead_letter(message, "no luck").has_value());
+  ASSERT_TRUE(queue->give_back(message, 0s).has_value());
+  message = receive(*queue, 1).at(0);  // Its second delivery.
+  ASSERT_TRUE(queue->dead_letter(message, "again").has_value());
+  ASSERT_TRUE(queue->ack(message).has_value());
+  const auto letters = receive(*dead_queue, 2);
+  const std::string id = letters.at(0).attributes.at("Once-Id");
+  EXPECT_EQ(letters.at(1).attributes.at("Once-Id"), id);
+  ASSERT_TRUE(publisher_->publish(name_, letters.at(0)).has_value());
+  message = receive(*queue, 1).at(0);
+  ASSERT_TRUE(queue->dead_letter(message, "no luck").has_value());
+  EXPECT_NE(receive(*dead_queue, 1).at(0).attributes.at("Once-Id"), id);
+}
+
+TEST_F(RabbitMqQueue, H45_ABrokerThatTakesNoMessagesHoldsUpNobodyAndGetsEachLetterOnce) {
+  const auto queue = open();
+  for (const char* id : {"m1", "m2"}) send(id);
+  const auto messages = receive(*queue, 2);
+  const std::string probes = name_ + "-probes";
+  const Options options{.host = "127.0.0.1", .port = broker().port()};
+  ASSERT_TRUE(ensure_queue(options, probes).has_value());
+  broker().control({"set_vm_memory_high_watermark", "0"});
+  // The broker looks at its memory every few seconds.
+  const auto until = std::chrono::steady_clock::now() + 30s;
+  Publisher probe(options);
+  while (probe.publish(probes, {}).has_value() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(10ms);
+  }
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(queue->dead_letter(messages[0], "no luck").error().code, ErrorCode::unknown);
+  for (int tries = 0; tries < 3; ++tries) {
+    EXPECT_FALSE(queue->dead_letter(messages[0], "no luck").has_value());
+    EXPECT_EQ(queue->dead_letter(messages[1], "no luck").error().code, ErrorCode::unavailable);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 5s) << "it is told, and need not wait";
+  // More than fits into the buffers on the way, so that sending it does not come to an end.
+  Message large;
+  large.body.resize(50'000'000);
+  Publisher impatient(options, 500ms);
+  EXPECT_EQ(impatient.publish(probes, large).error().code, ErrorCode::unavailable);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 9s);
+
+  broker().control({"set_vm_memory_high_watermark", "absolute", "1GB"});
+  for (const std::size_t i : {1U, 0U}) {
+    Result<DeadLetter> sent = failure(ErrorCode::unavailable, "");
+    while (!sent && std::chrono::steady_clock::now() < until + 30s) {
+      sent = queue->dead_letter(messages[i], "no luck");
+    }
+    ASSERT_TRUE(sent.has_value()) << sent.error().message;
+  }
+  const auto dead_queue = open_queue(broker().address(name_ + "-dead")).value();
+  std::multiset<std::string> ids;
+  for (const Message& letter : receive(*dead_queue, 2)) ids.insert(letter.id);
+  EXPECT_EQ(ids, (std::multiset<std::string>{"m1", "m2"}));
+  EXPECT_TRUE(dead_queue->receive(1, 30s).value().empty()) << "one is there twice";
 }
 
 TEST_F(RabbitMqQueue, APublishToNoQueueIsNoSuccess) {

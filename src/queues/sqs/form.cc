@@ -46,12 +46,34 @@ void take_system_attributes(pugi::xml_node element, Message& message) {
   }
 }
 
+constexpr char kBetweenFields = '=';
+constexpr char kBetweenAttributes = '&';
+
+// Each field is percent-encoded, so that the separators are in none.
+void append_original(std::string& original, const TypedAttribute& attribute) {
+  original.append(percent_encode(attribute.name)).push_back(kBetweenFields);
+  original.append(percent_encode(attribute.type)).push_back(kBetweenFields);
+  original.append(percent_encode(attribute.value)).push_back(kBetweenAttributes);
+}
+
+// Up to the separator, which is removed, too.
+std::string take_field(std::string_view& text, char separator) {
+  const std::size_t end = std::min(text.find(separator), text.size());
+  std::string field = percent_decode(text.substr(0, end)).value_or("");
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return field;
+}
+
 void take_attributes(pugi::xml_node element, Message& message) {
   for (const pugi::xml_node attribute : element.children("MessageAttribute")) {
     const pugi::xml_node value = attribute.child("Value");
     const pugi::xml_node text = value.child("StringValue");
-    message.attributes[attribute.child_value("Name")] =
-        text ? text.child_value() : value.child_value("BinaryValue");
+    const TypedAttribute typed{
+        .name = attribute.child_value("Name"),
+        .type = value.child_value("DataType"),
+        .value = text ? text.child_value() : value.child_value("BinaryValue")};
+    append_original(message.original, typed);
+    message.attributes[typed.name] = typed.value;
   }
   constexpr std::array<std::string_view, 3> kTypes = {"Content-Type", "content-type",
                                                       "contentType"};
@@ -124,6 +146,21 @@ Result<std::map<std::string, std::string>> attributes_in(const std::string& xml)
   for (const pugi::xml_node attribute : result->children("Attribute")) {
     attributes[attribute.child_value("Name")] = attribute.child_value("Value");
   }
+  return attributes;
+}
+
+std::vector<TypedAttribute> typed_attributes(const Message& message) {
+  std::vector<TypedAttribute> attributes;
+  for (std::string_view left = message.original; !left.empty();) {
+    TypedAttribute attribute;
+    attribute.name = take_field(left, kBetweenFields);
+    attribute.type = take_field(left, kBetweenFields);
+    attribute.value = take_field(left, kBetweenAttributes);
+    attributes.push_back(std::move(attribute));
+  }
+  if (!attributes.empty()) return attributes;
+  for (const auto& [name, value] : message.attributes)
+    attributes.push_back({name, "String", value});
   return attributes;
 }
 

@@ -32,6 +32,15 @@ Result<std::vector<Message>> messages_in(const std::string& xml);
 Result<std::string> path_in(const std::string& xml);  // Of a queue's URL.
 Result<std::map<std::string, std::string>> attributes_in(const std::string& xml);
 
+// The attributes of a received message with their types, in the order in which they came; those of
+// Message::attributes, as text, for a message that did not come from SQS.
+struct TypedAttribute {
+  std::string name;
+  std::string type;   // "String", "Number.int", "Binary".
+  std::string value;  // Binary in base64.
+};
+std::vector<TypedAttribute> typed_attributes(const Message& message);
+
 // The failed entries of a batch: the reason by id.
 Result<std::map<std::string, std::string>> failed_in(const std::string& xml);
 

@@ -21,6 +21,8 @@ constexpr auto kPatience = std::chrono::seconds(10);
 constexpr std::size_t kMostReason = 1'000;   // Bytes.
 constexpr std::size_t kMostAttributes = 10;  // Of a message.
 constexpr std::string_view kFifo = ".fifo";
+constexpr const char* kReason = "Once-Reason";
+constexpr const char* kId = "Once-Id";
 
 // The service hides messages for whole seconds.
 std::int64_t seconds_of(Duration length) {
@@ -127,12 +129,20 @@ class SqsQueue final : public Queue {
     return hide(message, hidden);
   }
 
-  // A message may be as large as messages can be, and then there is no room for the reason.
-  Result<void> dead_letter(const Message& message, const std::string& reason) override {
-    Result<void> sent = send_dead(message, &reason);
-    const bool too_large = !sent && (sent.error().code == ErrorCode::too_large ||
-                                     sent.error().code == ErrorCode::invalid);
-    return too_large ? send_dead(message, nullptr) : sent;
+  // A message may be as large as messages can be, or have as many attributes: what it came with
+  // goes first.
+  Result<DeadLetter> dead_letter(const Message& message, const std::string& reason) override {
+    const TypedAttribute id{kId, "String", message.id};
+    const TypedAttribute why{kReason, "String", sendable(reason, kMostReason)};
+    const std::vector<std::vector<TypedAttribute>> marks = {{id, why}, {id}, {}};
+    Result<DeadLetter> sent = failure(ErrorCode::too_large, "sqs: no room for a dead letter");
+    for (const std::vector<TypedAttribute>& some : marks) {
+      sent = send_dead(message, some);
+      const bool too_large = !sent && (sent.error().code == ErrorCode::too_large ||
+                                       sent.error().code == ErrorCode::invalid);
+      if (!too_large) break;
+    }
+    return sent;
   }
 
  private:
@@ -147,28 +157,34 @@ class SqsQueue final : public Queue {
     return {};
   }
 
-  Result<void> send_dead(const Message& message, const std::string* reason) {
+  static bool is_mark(const TypedAttribute& attribute) {
+    return attribute.name == kReason || attribute.name == kId;
+  }
+
+  Result<DeadLetter> send_dead(const Message& message, const std::vector<TypedAttribute>& marks) {
     Form form("SendMessage");
     form.add("MessageBody", message.body);
-    std::map<std::string, std::string, std::less<>> attributes;
-    if (reason != nullptr) {
-      attributes = {{"Once-Reason", sendable(*reason, kMostReason)}, {"Once-Id", message.id}};
-      for (const auto& attribute : message.attributes) {
-        if (attributes.size() < kMostAttributes) attributes.insert(attribute);
-      }
-    }
-    std::size_t number = 0;
-    for (const auto& [name, value] : attributes) {
-      if (value.empty()) continue;
-      const std::string prefix = "MessageAttribute." + std::to_string(++number);
-      form.add(prefix + ".Name", name);
-      form.add(prefix + ".Value.DataType", "String").add(prefix + ".Value.StringValue", value);
+    std::vector<TypedAttribute> attributes = typed_attributes(message);
+    std::erase_if(attributes, is_mark);  // Of an earlier letter that was put back.
+    attributes.insert(attributes.end(), marks.begin(), marks.end());
+    std::erase_if(attributes, [](const TypedAttribute& one) { return one.value.empty(); });
+    if (attributes.size() > kMostAttributes) attributes.resize(kMostAttributes);
+    const bool has_reason =
+        std::ranges::find(attributes, kReason, &TypedAttribute::name) != attributes.end();
+    for (std::size_t i = 0; i < attributes.size(); ++i) {
+      const std::string prefix = "MessageAttribute." + std::to_string(i + 1);
+      const auto& [name, type, value] = attributes[i];
+      form.add(prefix + ".Name", name).add(prefix + ".Value.DataType", type);
+      const bool binary = type.starts_with("Binary");
+      form.add(prefix + (binary ? ".Value.BinaryValue" : ".Value.StringValue"), value);
     }
     if (dead_path_.ends_with(kFifo)) {
       form.add("MessageGroupId", message.group.empty() ? message.id : message.group);
       form.add("MessageDeduplicationId", message.id);
     }
-    return done(service_->call(form, dead_path_));
+    const Result<std::string> answer = service_->call(form, dead_path_);
+    if (!answer) return std::unexpected(answer.error());
+    return DeadLetter{.has_reason = has_reason};
   }
 
   std::vector<Result<void>> delete_all(std::span<const std::string> handles) {

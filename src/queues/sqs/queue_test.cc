@@ -122,6 +122,45 @@ TEST_F(SqsQueue, ADeadLetterHasTheReasonAndTheAttributes) {
   EXPECT_NE(sent.find("Name=order"), std::string::npos) << sent;
 }
 
+TEST_F(SqsQueue, ADeadLetterKeepsTheAttributesOfItsMessageWithTheirTypes) {
+  std::string sent;
+  testing::Relay relay(testing::shared_elasticmq().port(), [&](const auto& request) {
+    if (request.body.find("Action=SendMessage") != std::string::npos) sent = request.body;
+    return testing::Pass();
+  });
+  const auto queue = open(relay.url()).value();
+  const auto message = messages_in(R"(<ReceiveMessageResponse><ReceiveMessageResult><Message>
+    <MessageId>m1</MessageId><Body>b</Body>
+    <MessageAttribute><Name>order</Name><Value><DataType>Number</DataType>
+      <StringValue>42</StringValue></Value></MessageAttribute>
+    <MessageAttribute><Name>image</Name><Value><DataType>Binary</DataType>
+      <BinaryValue>AQI=</BinaryValue></Value></MessageAttribute>
+    <MessageAttribute><Name>Once-Reason</Name><Value><DataType>String</DataType>
+      <StringValue>an earlier one</StringValue></Value></MessageAttribute>
+    </Message></ReceiveMessageResult></ReceiveMessageResponse>)");
+  EXPECT_TRUE(queue->dead_letter(message.value().at(0), "no luck").value().has_reason);
+  for (const char* part : {"Name=order&MessageAttribute.1.Value.DataType=Number&MessageAttribute.1."
+                           "Value.StringValue=42",
+                           "Name=image&MessageAttribute.2.Value.DataType=Binary&"
+                           "MessageAttribute.2.Value.BinaryValue=AQI%3D",
+                           "MessageAttribute.3.Name=Once-Id", "MessageAttribute.4.Name=Once-Reason",
+                           "StringValue=no%20luck"}) {
+    EXPECT_NE(sent.find(part), std::string::npos) << part << "\n" << sent;
+  }
+  EXPECT_EQ(sent.find("earlier"), std::string::npos) << sent;
+}
+
+TEST_F(SqsQueue, WhatAMessageCameWithGoesBeforeTheReason) {
+  const auto queue = open();
+  Message message;
+  message.id = "m1";
+  message.body = "b";
+  for (int i = 0; i < 9; ++i) message.attributes["a" + std::to_string(i)] = "v";
+  EXPECT_FALSE(queue->dead_letter(message, "no luck").value().has_reason);
+  const auto dead = sender_->receive(name_ + "-dead");
+  ASSERT_EQ(dead.size(), 1U);
+}
+
 TEST_F(SqsQueue, ADeadLetterThatIsTooLargeForAReasonGoesWithoutIt) {
   testing::Relay relay(
       testing::shared_elasticmq().port(), [&](const auto& request) -> testing::Fault {
@@ -135,7 +174,7 @@ TEST_F(SqsQueue, ADeadLetterThatIsTooLargeForAReasonGoesWithoutIt) {
   Message message;
   message.id = "m1";
   message.body = "large";
-  ASSERT_TRUE(queue->dead_letter(message, "no luck").has_value());
+  EXPECT_FALSE(queue->dead_letter(message, "no luck").value().has_reason);
   EXPECT_EQ(sender_->receive(name_ + "-dead")[0].body, "large");
 }
 
