@@ -54,6 +54,13 @@ std::optional<std::filesystem::path> directory_of(std::string_view address);
 // read and write. `unsupported`: the store is of another kind.
 Result<void> checkpoint(Store& store, const std::filesystem::path& to);
 
+// The error that a small commit would get now, as far as the store knows without making one. None
+// for stores that cannot tell.
+Result<void> check_writable(Store& store);
+
+// Whether the store is a server of its own: somebody else may empty it while it is open.
+bool is_store_on_server(std::string_view address);
+
 // A store in this process, or a server. A server is first asked by the first call, which may be
 // `unavailable`; each call is one request and is over within a minute and a few seconds, or as long
 // as it is told to wait. An answer that is lost is asked for again, under an id, wherever that can

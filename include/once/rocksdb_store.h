@@ -47,4 +47,8 @@ Result<std::unique_ptr<Store>> open_rocksdb(const RocksDbOptions& options,
 // `unsupported`: `store` is no embedded one. `invalid`: `to` exists.
 Result<void> checkpoint_rocksdb(Store& store, const std::filesystem::path& to);
 
+// The error that a small commit would get now: the disk is nearly full, or a write has failed.
+// `unsupported`: `store` is no embedded one.
+Result<void> check_writable_rocksdb(Store& store);
+
 }  // namespace once

@@ -31,7 +31,7 @@ std::string page(std::string_view store) {
   return out + R"(<ul>
 <li><a href="/openapi.yaml">/openapi.yaml</a>: every call, with its answers</li>
 <li><a href="/healthz">/healthz</a>: whether the server runs</li>
-<li><a href="/readyz">/readyz</a>: whether its store answers</li>
+<li><a href="/readyz">/readyz</a>: whether its store answers and takes writes</li>
 <li><a href="/metrics">/metrics</a>: what it did, for Prometheus</li>
 </ul>
 </html>
@@ -63,7 +63,13 @@ Answer show_health(Call& call) {
   return json_response(200, body.finish());
 }
 
-Answer show_readiness(Call& call) { return ready(keys::claim(call.name_space, "readyz")); }
+// A store that answers may still refuse every write.
+Answer show_readiness(Call& call) {
+  const auto& check_writable = call.service.options().check_writable;
+  const Result<void> writable = check_writable ? check_writable() : Result<void>();
+  if (!writable) return problem(Code::unavailable, writable.error().message);
+  return ready(keys::claim(call.name_space, "readyz"));
+}
 
 Answer show_metrics(Call& call) {
   return typed(metrics::kContentType, call.service.metrics().registry().text());

@@ -32,6 +32,12 @@ TEST_F(ApiPages, HealthNeedsNoStoreAndReadinessDoes) {
   EXPECT_TRUE(answer->headers.find("Retry-After").has_value());
 }
 
+TEST_F(ApiPages, H41_AStoreThatWouldRefuseAWriteIsNotReady) {
+  Service service({.check_writable = [] { return failure(ErrorCode::unavailable, "full"); }});
+  expect_problem(std::get<Response>(service.respond({"GET", "/readyz", {}, ""})), 503,
+                 "unavailable");
+}
+
 TEST_F(ApiPages, ProbesMayAddToTheQuery) {
   EXPECT_EQ(get("/healthz?probe=7").status, 200);
   EXPECT_EQ(get("/readyz?probe=7").status, 200);

@@ -1,10 +1,14 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "cli/answer.h"
@@ -13,6 +17,7 @@
 #include "cli/request.h"
 #include "cli/target.h"
 #include "cli/terminal.h"
+#include "once/open.h"
 #include "wire/json.h"
 #include "wire/text.h"
 
@@ -132,11 +137,10 @@ bool Walk::agrees_with(const Walk& later) const {
   return after(expired) == later.after(expired);
 }
 
-int run(const Invocation& invocation) {
-  const auto target = open_target(invocation);
+int export_from(const Invocation& invocation, Target& target) {
   Progress progress("items", Progress::Output::as_it_goes);
   LastLine last;
-  Walk walk(invocation, *target, progress);
+  Walk walk(invocation, target, progress);
   const auto print = [&](const std::string& line, std::uint32_t check) {
     // Not before there is something to print: what cannot be read leaves no beginning behind.
     if (last.items++ == 0) std::cout << first_line() << '\n';
@@ -144,13 +148,14 @@ int run(const Invocation& invocation) {
     std::cout << line << '\n';
   };
   if (const int exit = walk.run(print); exit != kDone) return exit;
-  if (!walk.alone()) {
-    Walk again(invocation, *target, progress);
+  last.as_found = !walk.alone() && invocation.flag("as-found");
+  if (!walk.alone() && !last.as_found) {
+    Walk again(invocation, target, progress);
     const int exit = again.run([](const std::string&, std::uint32_t) {});
     if (exit != kDone) return exit;
     if (!walk.agrees_with(again)) {
       std::cerr << "once export: the store was written to meanwhile, and what was printed is no "
-                   "whole export; try again when nobody writes\n";
+                   "whole export; try again when nobody writes, or with --as-found\n";
       return kBusy;
     }
   }
@@ -160,22 +165,58 @@ int run(const Invocation& invocation) {
   return kDone;
 }
 
-constexpr std::array kVerbs = {Verb{.run = run}};
+// Where a server writes to a directory of this machine, a copy of it as it is at one moment, which
+// the server makes. Nothing if it is another store, or if this caller may not have a copy.
+std::optional<std::filesystem::path> make_copy(const Invocation& invocation, Target& target) {
+  const Result<std::string> address = named_store(invocation);
+  if (!address || !directory_of(*address)) return std::nullopt;
+  const Result<client::HttpClient*> server = target.server();
+  if (!server || *server == nullptr) return std::nullopt;
+  const auto made = target.call(request_for(invocation, "POST", "/v1/checkpoints"));
+  if (!made || made->status / 100 != 2) return std::nullopt;
+  const Result<api::Json> body = api::parse_json(made->body);
+  if (!body) return std::nullopt;
+  std::filesystem::path copy = member(*body, "directory");
+  if (::access(copy.c_str(), R_OK | W_OK | X_OK) != 0) return std::nullopt;
+  return copy;
+}
+
+int run(const Invocation& invocation) {
+  const auto target = open_target(invocation);
+  const std::optional<std::filesystem::path> copy = make_copy(invocation, *target);
+  if (!copy) return export_from(invocation, *target);
+  Invocation of_copy = invocation;
+  of_copy.options["store"] = copy->string();
+  const int exit = export_from(of_copy, *open_target(of_copy));
+  std::error_code error;
+  std::filesystem::remove_all(*copy, error);
+  if (error) std::cerr << "once export: remove this by hand: " << copy->string() << '\n';
+  return exit;
+}
+
+constexpr std::array kOptions = {Option{"as-found", Option::Kind::flag}};
+constexpr std::array kVerbs = {Verb{.options = kOptions, .run = run}};
 
 }  // namespace
 
 const Command kCommand = {
     .name = "export",
     .summary = "Writes all that a store holds as lines of JSON",
-    .help = R"help(Usage: once export [--namespace NAME]
+    .help = R"help(Usage: once export [--namespace NAME] [--as-found]
 
 Writes every item of the store, or of one namespace, as a line of JSON. 'once import' makes a store of
 them that goes on where this one ended: results, fences, indexes and ETags stay as they are. The last
 line tells that the export is whole.
 
-An export is the store at one moment. A directory without a server is held so long; where others may
-write, through a server or on a shared store, the items are read a second time, and if something was
-written meanwhile the exit is 75 and the last line is missing, so that no import takes it.
+An export is the store at one moment, also while others write to a directory of this machine: its
+server makes a copy, which is read and removed (see 'once help checkpoint'). A directory without a
+server is held so long. Through a server elsewhere and on a shared store the items are read a second
+time, and if something was written meanwhile the exit is 75 and the last line is missing, so that no
+import takes it.
+
+--as-found does not read a second time. Each item is then whole and as it was at some moment of the
+export, but items that were written together may be of different moments: a log may lack a batch that
+a result speaks of. The last line says so, and an import takes it only with --as-found, too.
 
 Example:
   once export > backup.ndjson

@@ -20,7 +20,8 @@ LastLine take_last(api::Fields& fields, std::int64_t items) {
   if (items < 0) fields.complain("items", "is negative");
   fields.require("time");
   const Time time = fields.time("time").value_or(Time());
-  return {static_cast<std::uint64_t>(items), take_check(fields), time};
+  const bool as_found = fields.boolean("as_found").value_or(false);
+  return {static_cast<std::uint64_t>(items), take_check(fields), time, as_found};
 }
 
 ItemLine item_line(api::Fields& fields) {
@@ -35,11 +36,12 @@ std::string first_line() {
 }
 
 std::string last_line(const LastLine& line) {
-  return api::JsonObject()
-      .integer("items", static_cast<std::int64_t>(line.items))
+  api::JsonObject object;
+  object.integer("items", static_cast<std::int64_t>(line.items))
       .integer("check", line.check)
-      .time("time", line.time)
-      .finish();
+      .time("time", line.time);
+  if (line.as_found) object.boolean("as_found", true);
+  return object.finish();
 }
 
 Result<ExportLine> parse_export_line(std::string_view line) {

@@ -5,7 +5,8 @@
 //   {"items":2,"check":2901488999,"time":"2026-11-15T09:30:00.000Z"}
 //
 // The last line tells that the export is complete: how many items there are, the sum of their
-// checks modulo 2^32, and the store's time when it began.
+// checks modulo 2^32, and the store's time when it began; and "as_found":true if its items may be
+// of different moments.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +28,7 @@ struct LastLine {
   std::uint64_t items = 0;
   std::uint32_t check = 0;
   Time time;
+  bool as_found = false;  // Its items may be of different moments.
 };
 using ExportLine = std::variant<FirstLine, ItemLine, LastLine>;
 

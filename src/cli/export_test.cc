@@ -214,6 +214,32 @@ TEST_F(ExportVerbs, WhatWasWrittenToMeanwhileIsNoExport) {
   EXPECT_FALSE(holds(torn.out, "\"items\"")) << torn.out;
 }
 
+TEST_F(ExportVerbs, WhatIsExportedAsFoundSaysSoAndIsImportedOnlySo) {
+  const auto answer = [](testing::Conversation& c) {
+    c.read_request();
+    c.answer("200 OK", R"({"items":[],"time":"2026-11-15T09:30:00.000Z","cursor":null})");
+  };
+  testing::ScriptedPeer peer({answer});
+  const Outcome found = shell("once export --as-found --store " + peer.url() + " | tee found");
+  EXPECT_TRUE(holds(found.out, "\"as_found\":true}")) << found.out << found.err;
+  EXPECT_EQ(shell("once import --store ./copy <found").exit_code, 64);
+  EXPECT_EQ(shell("once import --as-found --store ./copy <found").exit_code, 0);
+}
+
+TEST_F(ExportVerbs, ADirectoryIsExportedAtOneMomentWhileItsServerWrites) {
+  const Outcome outcome = shell(
+      "once serve --listen 127.0.0.1:0 > ready & pid=$!\n"
+      "until [ -s ready ] || ! kill -0 $pid; do :; done\n"
+      "once log append s before >&2\n"
+      "(while [ ! -e stop ]; do once log append s more >&2 || exit 1; done) & writer=$!\n"
+      "for i in 1 2 3; do once export >all || echo failed $?; done\n"
+      "touch stop; wait $writer; kill $pid; wait $pid\n"
+      "ls store/checkpoints | wc -l\n"
+      "once import --store ./copy <all >&2 && once log read s --store ./copy --field next >next\n"
+      "test $(cat next) -gt 1 && echo whole");
+  EXPECT_EQ(outcome.out, "0\nwhole\n") << outcome.err;
+}
+
 TEST_F(ExportVerbs, OutputThatCannotBeWrittenIsNoSuccess) {
   fill();
   EXPECT_EQ(shell("once export >/dev/full").exit_code, 1);

@@ -299,6 +299,11 @@ int run(const Invocation& invocation) {
   ImportInput input(STDIN_FILENO);
   const Result<LastLine> last = input.check();
   if (!last) return print_error(invocation, last.error());
+  if (last->as_found && !invocation.flag("as-found")) {
+    return print_error(invocation, {ErrorCode::invalid,
+                                    "the items of this export may be of different moments; "
+                                    "--as-found imports it nevertheless"});
+  }
   const auto target = open_target(invocation);
   Importer importer(invocation, *target);
   if (const int exit = importer.check_time(last->time); exit != kDone) return exit;
@@ -308,19 +313,21 @@ int run(const Invocation& invocation) {
   return ok ? importer.report() : importer.stopped(ok.error());
 }
 
-constexpr std::array kVerbs = {Verb{.run = run}};
+constexpr std::array kOptions = {Option{"as-found", Option::Kind::flag}};
+constexpr std::array kVerbs = {Verb{.options = kOptions, .run = run}};
 
 }  // namespace
 
 const Command kCommand = {
     .name = "import",
     .summary = "Reads into a store what an export wrote",
-    .help = R"help(Usage: once import [--namespace NAME]
+    .help = R"help(Usage: once import [--namespace NAME] [--as-found]
 
 Reads on standard input what 'once export' wrote, all of it or the items of one namespace, into a
 store that should be empty: what is there already is left as it is, and exit is 1 if it is not the
 same. Nothing is imported before all of the input was found whole and sound; a bad line is named by
-its number. An import that was cut short is simply repeated.
+its number. An import that was cut short is simply repeated. What was exported with --as-found is
+taken with --as-found only.
 
 Example:
   once export | once import --store ./copy

@@ -21,12 +21,15 @@ struct StoreKind {
   std::string_view example;       // An address, for `once help`.
   std::string_view description;   // One line, for `once version`.
 
+  bool is_server = false;  // Its data may change behind a process that has it open.
+
   Result<std::unique_ptr<Store>> (*open)(const Address& address, const OpenOptions& options);
 
   // What only some stores have; null otherwise.
   Result<void> (*create_table)(const Address& address) = nullptr;
   Result<std::string> (*check_table)(const Address& address) = nullptr;
   Result<void> (*checkpoint)(Store& store, const std::filesystem::path& to) = nullptr;
+  Result<void> (*check_writable)(Store& store) = nullptr;
 };
 
 // For kind.cc of a store on a server: sets `timeout` (in seconds) or `connections`, 1 to 1000 each.

@@ -121,6 +121,20 @@ Result<std::unique_ptr<Backend>> open_shared(std::string_view address, std::stri
                                  system_entropy());
 }
 
+Result<void> check_writable(Store& store) {
+  for (const StoreKind& kind : store_kinds()) {
+    if (kind.check_writable == nullptr) continue;
+    Result<void> writable = kind.check_writable(store);
+    if (writable || writable.error().code != ErrorCode::unsupported) return writable;
+  }
+  return {};
+}
+
+bool is_store_on_server(std::string_view text) {
+  const StoreKind* const kind = store_kind(parse_address(text).scheme);
+  return kind != nullptr && kind->is_server;
+}
+
 Result<Once> open(std::string_view address, std::string name_space, const OpenOptions& options) {
   if (is_server_address(address)) {
     Result<std::unique_ptr<Backend>> server =

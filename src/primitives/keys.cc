@@ -75,6 +75,8 @@ Key commit_id(std::string_view name_space, std::string_view id) {
 
 Key token(std::string_view id) { return {{std::string(kTokens).append(id), ""}, 0}; }
 
+Key birth_mark() { return {{"store/birth", ""}, 0}; }
+
 std::vector<std::string> prefixes(std::string_view name_space) {
   std::vector<std::string> prefixes;
   for (const std::string_view kind : kKinds) prefixes.push_back(home_of(kind, name_space, ""));

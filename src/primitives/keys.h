@@ -39,6 +39,10 @@ Key commit_id(std::string_view name_space, std::string_view id);
 inline constexpr std::string_view kTokens = "token/";
 Key token(std::string_view id);
 
+// What tells a store that is a server from another at the same address. Outside all namespaces, and
+// no part of an export.
+Key birth_mark();
+
 // Every home of the namespace begins with one of these, and no other home does.
 std::vector<std::string> prefixes(std::string_view name_space);
 

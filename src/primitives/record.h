@@ -29,6 +29,7 @@ enum class RecordKind : std::uint8_t {
   receipt = 'e',
   token = 'k',
   answer = 'a',
+  birth = 'b',
 };
 
 class RecordWriter {

@@ -6,6 +6,7 @@
 #include "directory/owner.h"
 #include "events/event_service.h"
 #include "once/blocking_driver.h"
+#include "once/marked_store.h"
 #include "once/metered_store.h"
 #include "once/open.h"
 #include "server/lifetime.h"
@@ -20,6 +21,7 @@ namespace once::server {
 namespace {
 
 constexpr Duration kTokensEvery = std::chrono::seconds(2);
+constexpr Duration kLookEvery = std::chrono::seconds(1);  // At the birth mark.
 constexpr Duration kDrain = std::chrono::seconds(4);
 constexpr auto kExit = std::chrono::milliseconds(4'700);  // From the signal.
 
@@ -45,6 +47,16 @@ void refresh_tokens(BatchingDriver& driver, tokens::Table& table) {
   if (known) table.replace(std::move(*known));
 }
 
+// Says once that the store is no longer the one that was opened.
+void look_at_mark(MarkedStore& store, Journal& journal) {
+  const bool was_same = store.check_same().has_value();
+  store.look();
+  const Result<void> same = store.check_same();
+  if (was_same && !same) {
+    journal.line(Level::error, "store_replaced").text("reason", same.error().message);
+  }
+}
+
 // The server uses the driver, the events and the hub; these two use the driver, which answers to
 // all of them. So the users stop first, then the driver ends, then its users are destroyed.
 struct Stopping {
@@ -67,6 +79,17 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   Result<std::unique_ptr<Store>> store =
       open_store(options.store, {.sweep_every = Duration::zero()});
   if (!store) return std::unexpected(std::move(store.error()));
+  std::unique_ptr<MarkedStore> marked;  // Null where nobody else can empty the store.
+  if (is_store_on_server(options.store)) {
+    auto made = mark(**store, birth_mark((*store)->now()));
+    if (!made) return std::unexpected(std::move(made.error()));
+    marked = std::move(*made);
+  }
+  Store& served = marked ? *marked : **store;
+  options.service.check_writable = [&] {
+    Result<void> same = marked ? marked->check_same() : Result<void>();
+    return same ? check_writable(**store) : same;
+  };
   options.service.instance = api::hex_text(system_entropy().random());
   options.service.store = (*store)->describe();
   options.settings.max_document_bytes =
@@ -85,7 +108,7 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   if (Result<void> ok = check_listen(options, service.tokens()); !ok) return ok;
   Journal journal(options.journal);
   Observer observer(service.metrics(), journal, options.service.instance);
-  const std::unique_ptr<MeteredStore> metered = meter(**store);
+  const std::unique_ptr<MeteredStore> metered = meter(served);
   const StoreSweep sweeping(*metered, service.metrics(), system_clock());
   std::optional<Server> server;  // These outlive the driver, whose last answers arrive here.
   std::optional<Responder> responder;
@@ -99,6 +122,10 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   const Stopping stop{server, *events, *hub};
   const Periodic refreshing(system_clock(), kTokensEvery, [&] {
     refresh_tokens(driver, service.tokens());
+    return false;
+  });
+  const Periodic looking(system_clock(), kLookEvery, [&] {
+    if (marked) look_at_mark(*marked, journal);
     return false;
   });
   responder.emplace(service, driver, *hub, observer, options.settings.work);

@@ -75,6 +75,24 @@ class FullDisk : public ::testing::Test {
     GTEST_SKIP() << "this user may mount nothing";                             \
   }
 
+TEST_F(FullDisk, H41_AServerIsNotReadyWhileItsDiskRefusesEveryWrite) {
+  SmallDisk disk(256);
+  ONCE_MOUNTED_OR_SKIP(disk);
+  ServerProcess server(disk.path() / "store");
+  ASSERT_TRUE(server.running()) << server.ready_line();
+  RawHttp peer(server.port());
+  EXPECT_EQ(peer.call("GET", "/readyz")->status, 200);
+  ASSERT_TRUE(disk.fill(kKeptFree / 2));
+  EXPECT_EQ(put_until_refused(peer, 50).status, 503);
+  const auto answer = peer.call("GET", "/readyz");
+  EXPECT_EQ(answer->status, 503);
+  EXPECT_NE(answer->body.find("MiB free"), std::string::npos) << answer->body;
+  EXPECT_EQ(peer.call("GET", "/healthz")->status, 200);
+  disk.free();
+  EXPECT_EQ(put_until_refused(peer, 1).status, 0);
+  EXPECT_EQ(peer.call("GET", "/readyz")->status, 200);
+}
+
 TEST_F(FullDisk, WritesAreRefusedBeforehandAndGoOnByThemselvesWhenThereIsRoom) {
   SmallDisk disk(256);
   ONCE_MOUNTED_OR_SKIP(disk);

@@ -54,6 +54,7 @@ StoreKind dynamodb_kind() {
   return {.scheme = "dynamodb",
           .example = "dynamodb://table?region=R",
           .description = "a table of Amazon DynamoDB, shared by any number of processes",
+          .is_server = true,
           .open = open_at,
           .create_table = create_table_at,
           .check_table = check_table_at};

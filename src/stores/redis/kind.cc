@@ -88,6 +88,7 @@ StoreKind redis_kind() {
           .other_scheme = "rediss",
           .example = "redis://host:port/0",
           .description = "a Redis server or cluster, shared by any number of processes",
+          .is_server = true,
           .open = open_at};
 }
 

@@ -25,7 +25,8 @@ StoreKind rocksdb_kind() {
           .example = "rocksdb:/dir",
           .description = "a directory on this machine, owned by one process at a time",
           .open = open_directory,
-          .checkpoint = checkpoint_rocksdb};
+          .checkpoint = checkpoint_rocksdb,
+          .check_writable = check_writable_rocksdb};
 }
 
 }  // namespace once

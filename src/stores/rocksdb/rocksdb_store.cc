@@ -133,6 +133,12 @@ Result<void> checkpoint_rocksdb(Store& store, const std::filesystem::path& to) {
   return embedded->checkpoint(to);
 }
 
+Result<void> check_writable_rocksdb(Store& store) {
+  auto* embedded = dynamic_cast<RocksDbStore*>(&store);
+  if (embedded == nullptr) return failure(ErrorCode::unsupported, "only embedded stores can");
+  return embedded->check_writable();
+}
+
 Result<void> RocksDbStore::checkpoint(const std::filesystem::path& to) {
   // Once the log has failed, the database flushes nothing, and this would block.
   if (Result<void> open = writer_.check_open(); !open) return open;

@@ -53,6 +53,7 @@ class RocksDbStore final : public Store {
   Time now() override { return engine_->time.now(); }
   Result<Swept> sweep(std::size_t limit) override;
   Result<void> checkpoint(const std::filesystem::path& to);
+  Result<void> check_writable() { return writer_.check_writable(); }
 
  protected:
   Result<std::vector<std::optional<Item>>> do_get(std::span<const Key> keys) override;

@@ -46,6 +46,11 @@ Result<void> Writer::check_open() const {
       "closed for writes until the store is opened again, because one failed: " + reason_);
 }
 
+Result<void> Writer::check_writable() {
+  if (Result<void> open = check_open(); !open) return open;
+  return room_.check(kLargeBatchBytes);
+}
+
 Result<void> Writer::write(rocksdb::WriteBatch& batch) {
   if (batch.GetDataSize() > kMaxBatchBytes) {
     return failure(ErrorCode::invalid, "more than 1 GiB in one group of commits");

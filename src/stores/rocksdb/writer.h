@@ -61,6 +61,9 @@ class Writer {
   // `unavailable` once a write has failed.
   Result<void> check_open() const;
 
+  // The error that a small commit would get now.
+  Result<void> check_writable();
+
   // For commits. `unavailable` or `invalid`: nothing was written.
   Result<void> write(rocksdb::WriteBatch& batch);
 

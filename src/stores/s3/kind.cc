@@ -56,6 +56,7 @@ StoreKind s3_kind() {
   return {.scheme = "s3",
           .example = "s3://bucket/prefix?region=R",
           .description = "a bucket of Amazon S3 or what speaks like it, one write a commit",
+          .is_server = true,
           .open = open_at};
 }
 
