@@ -47,10 +47,16 @@ class Conversation {
   }
 
   // An answer with a body of JSON, after which the connection stays open.
-  void answer(std::string_view status, std::string_view body) {
-    send("HTTP/1.1 " + std::string(status) +
-         "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
-         "\r\n\r\n" + std::string(body));
+  void answer(std::string_view status, std::string_view body,
+              std::string_view type = "application/json") {
+    send("HTTP/1.1 " + std::string(status) + "\r\nContent-Type: " + std::string(type) +
+         "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body));
+  }
+
+  // A problem of ours: "401 X", "unauthorized".
+  void refuse(std::string_view status, std::string_view code) {
+    answer(status, R"({"code":")" + std::string(code) + R"(","detail":"no"})",
+           "application/problem+json");
   }
 
   void close() {

@@ -77,10 +77,13 @@ std::optional<std::string> try_bytes_of(const api::Request& request, const Url& 
   }
 }
 
+bool only_reads(const api::Request& request) {
+  return request.method == "GET" || request.method == "HEAD";
+}
+
 // A request whose answer is lost.
 ErrorCode lost(const api::Request& request) {
-  const bool only_reads = request.method == "GET" || request.method == "HEAD";
-  return only_reads ? ErrorCode::unavailable : ErrorCode::unknown;
+  return only_reads(request) ? ErrorCode::unavailable : ErrorCode::unknown;
 }
 
 constexpr const char* kTooLate = "no answer in time";
@@ -183,13 +186,14 @@ class HttpClient::Connection {
     if (!socket) return std::unexpected(std::move(socket.error()));
     if (!url.tls) {
       channel_ = net::plain_channel(std::move(*socket));
-      return {};
+    } else {
+      const Result<net::TlsContext*> trusted = authorities();
+      if (!trusted) return std::unexpected(trusted.error());
+      auto channel = (*trusted)->wrap(std::move(*socket), url.host, until);
+      if (!channel) return std::unexpected(std::move(channel.error()));
+      channel_ = std::move(*channel);
     }
-    const Result<net::TlsContext*> trusted = authorities();
-    if (!trusted) return std::unexpected(trusted.error());
-    auto channel = (*trusted)->wrap(std::move(*socket), url.host, until);
-    if (!channel) return std::unexpected(std::move(channel.error()));
-    channel_ = std::move(*channel);
+    used_ = std::chrono::steady_clock::now();
     return {};
   }
 
@@ -235,8 +239,13 @@ class HttpClient::Connection {
     }
   }
 
+  // Since it was opened, or since bytes of an answer came.
+  std::chrono::steady_clock::duration idle_for() const {
+    return std::chrono::steady_clock::now() - used_;
+  }
+
   // Not if anything came since the last answer: the server's farewell, or the end of the stream.
-  bool is_idle() {
+  bool is_idle() const {
     char byte = 0;
     const auto got = ::recv(channel_->descriptor(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return unread_.empty() && got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
@@ -268,6 +277,7 @@ class HttpClient::Connection {
       const auto came = channel_->receive(room);
       if (!came) return Filled::ended;
       if (*came > 0) {
+        used_ = std::chrono::steady_clock::now();
         unread_.append(room.data(), *came);
         return Filled::some;
       }
@@ -283,6 +293,7 @@ class HttpClient::Connection {
   const StopSignal stop_;
   std::unique_ptr<net::Channel> channel_;
   std::string unread_;
+  std::chrono::steady_clock::time_point used_;
 };
 
 HttpClient::HttpClient(std::string_view url, std::string token)
@@ -308,6 +319,12 @@ Result<void> HttpClient::connect(Deadline until) {
   return {};
 }
 
+bool HttpClient::may_reuse(Purpose purpose) const {
+  if (connection_ == nullptr || !connection_->is_idle()) return false;
+  const bool any_age = purpose == Purpose::read || !forwarding_;
+  return any_age || connection_->idle_for() <= forwarding_->reuse_within;
+}
+
 Result<void> HttpClient::send(const api::Request& request, Deadline until) {
   if (!url_) return failure(ErrorCode::invalid, kNoUrl);
   if (!is_sound(request, token_)) {
@@ -316,7 +333,7 @@ Result<void> HttpClient::send(const api::Request& request, Deadline until) {
   }
   const std::optional<std::string> bytes = try_bytes_of(request, *url_, token_);
   if (!bytes) return failure(ErrorCode::invalid, "a header is too long to be sent");
-  bool reused = connection_ != nullptr && connection_->is_idle();
+  bool reused = may_reuse(only_reads(request) ? Purpose::read : Purpose::change);
   for (;; reused = false) {
     if (!reused) {
       if (Result<void> ok = connect(until); !ok) return ok;
@@ -347,9 +364,9 @@ Result<api::Response> HttpClient::receive(const api::Request& request, Deadline 
   }
 }
 
-Result<api::Response> HttpClient::receive_carried(const api::Request& request,
-                                                  const Carriage& carriage,
-                                                  const std::function<Deadline()>& until) {
+Result<api::Response> HttpClient::receive_streamed(const api::Request& request,
+                                                   const StreamOptions& options,
+                                                   const std::function<Deadline()>& until) {
   std::optional<PieceParser> parser;
   do {  // Interim ones are passed over.
     parser.emplace();
@@ -360,20 +377,20 @@ Result<api::Response> HttpClient::receive_carried(const api::Request& request,
     if (trouble) return broken(lost(request), *trouble);
   } while (parser->get().result_int() < 200);
   api::Response response = head_of(*parser, Kept::all);
-  const bool is_held = carriage.pace == Carriage::Pace::whole ||
-                       parser->content_length().value_or(SIZE_MAX) <= carriage.hold;
+  const bool is_held = options.timeout_kind == StreamOptions::TimeoutKind::whole ||
+                       parser->content_length().value_or(SIZE_MAX) <= options.hold;
   bool begun = !is_held && !parser->is_done();
-  if (begun) carriage.begin(response);
+  if (begun) options.begin(response);
   for (std::array<char, kPiece> some; !parser->is_done();) {
     parser->get().body().data = some.data();
     parser->get().body().size = some.size();
     const auto trouble = connection_->read_some(*parser, until());
     if (trouble) return broken(lost(request), *trouble);
     response.body.append(some.data(), some.size() - parser->get().body().size);
-    if (!begun && response.body.size() <= carriage.hold) continue;
+    if (!begun && response.body.size() <= options.hold) continue;
     const std::string piece = std::exchange(response.body, {});
-    if (!std::exchange(begun, true)) carriage.begin(response);
-    if (!piece.empty() && !carriage.piece(piece)) {
+    if (!std::exchange(begun, true)) options.begin(response);
+    if (!piece.empty() && !options.piece(piece)) {
       return broken(lost(request), "the rest of the answer was not wanted");
     }
   }
@@ -381,15 +398,16 @@ Result<api::Response> HttpClient::receive_carried(const api::Request& request,
   return response;
 }
 
-Result<api::Response> HttpClient::carry(const api::Request& request, const Carriage& carriage) {
+Result<api::Response> HttpClient::call_streaming(const api::Request& request,
+                                                 const StreamOptions& options) {
   const auto since = std::chrono::steady_clock::now();
   const auto until = [&]() -> Deadline {
-    const bool steps = carriage.pace == Carriage::Pace::steps;
-    return (steps ? std::chrono::steady_clock::now() : since) + carriage.timeout;
+    const bool steps = options.timeout_kind == StreamOptions::TimeoutKind::steps;
+    return (steps ? std::chrono::steady_clock::now() : since) + options.timeout;
   };
   try {
     if (Result<void> sent = send(request, until()); !sent) return std::unexpected(sent.error());
-    return receive_carried(request, carriage, until);
+    return receive_streamed(request, options, until);
   } catch (const std::exception& error) {
     return broken(lost(request), error.what());
   }
@@ -397,7 +415,7 @@ Result<api::Response> HttpClient::carry(const api::Request& request, const Carri
 
 Result<void> HttpClient::prepare(Duration timeout) {
   if (!url_) return failure(ErrorCode::invalid, kNoUrl);
-  if (connection_ != nullptr && connection_->is_idle()) return {};
+  if (may_reuse(Purpose::change)) return {};
   return connect(std::chrono::steady_clock::now() + timeout);
 }
 

@@ -3,7 +3,9 @@
 //
 // A request is sent at most once. What fails before its first byte was sent is `unavailable`; what
 // fails later is `unknown`, unless it is a GET or HEAD, which change nothing and may be repeated.
-// Only a connection that the server closed while it was idle is opened again by itself.
+// Only a connection that the server closed while it was idle is opened again by itself. A server
+// may also close one while a request is on its way to it: with Forwarding, what changes something
+// goes on a connection that was just in use, or on a new one (docs/hazards.md#h40).
 #pragma once
 
 #include <chrono>
@@ -21,19 +23,23 @@
 
 namespace once::client {
 
-// For a proxy.
+// For those that pass on what others ask, which must not be sent twice.
 struct Forwarding {
   std::size_t max_answer;   // Bytes of a body; beyond them an answer counts as lost.
   std::stop_token stopped;  // Once it is, a call under way fails at once.
+
+  // For how long a connection may have been idle, unless the request is a GET or HEAD. Well below
+  // the time after which servers close idle ones.
+  Duration reuse_within = std::chrono::seconds(1);
 };
 
 // How to receive an answer that may be too long to hold.
-struct Carriage {
-  enum class Pace : std::uint8_t {
+struct StreamOptions {
+  enum class TimeoutKind : std::uint8_t {
     whole,  // `timeout` bounds the whole answer,
     steps,  // or each step: the answer goes on as long as bytes arrive.
   };
-  Pace pace = Pace::whole;
+  TimeoutKind timeout_kind = TimeoutKind::whole;
   Duration timeout{};
   std::size_t hold = 0;  // Bytes of a body. With `steps`, a body of unknown length is not held.
 
@@ -59,10 +65,10 @@ class HttpClient {
   Result<api::Response> call(const api::Request& request, Duration timeout);
 
   // As call(), for answers that may be longer than can be held. Of those, the head is returned.
-  Result<api::Response> carry(const api::Request& request, const Carriage& carriage);
+  Result<api::Response> call_streaming(const api::Request& request, const StreamOptions& options);
 
-  // Opens the connection for the call that follows, unless one is open and idle. `unavailable` if
-  // it cannot be opened.
+  // Opens the connection for the call that follows, unless one is open that any request may go on.
+  // `unavailable` if it cannot be opened.
   Result<void> prepare(Duration timeout);
 
   // Hands over a body as it arrives, line by line and without line ends, until it ends or
@@ -78,10 +84,14 @@ class HttpClient {
 
   Result<void> send(const api::Request& request, Deadline until);
   Result<void> connect(Deadline until);
+
+  // Whether a connection is open that a request may go on.
+  enum class Purpose : std::uint8_t { read, change };
+  bool may_reuse(Purpose purpose) const;
   Result<api::Response> receive(const api::Request& request, Deadline until);
 
-  Result<api::Response> receive_carried(const api::Request& request, const Carriage& carriage,
-                                        const std::function<Deadline()>& until);
+  Result<api::Response> receive_streamed(const api::Request& request, const StreamOptions& options,
+                                         const std::function<Deadline()>& until);
 
   // Closes the connection.
   std::unexpected<Error> broken(ErrorCode code, const std::string& why);

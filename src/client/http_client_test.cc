@@ -75,6 +75,36 @@ TEST(HttpClient, KeepsItsConnection) {
   EXPECT_EQ(peer.connections(), 1);
 }
 
+// Answers one request, and closes the connection just when another is on its way.
+void close_at_the_second(Conversation& peer) {
+  if (peer.read_request().empty()) return;
+  peer.answer("200 OK", "{}");
+  peer.read_request();
+}
+
+TEST(HttpClient, H40_WhatMustNotBeSentTwiceGoesOnNoConnectionThatWasIdle) {
+  ScriptedPeer peer({close_at_the_second, close_at_the_second});
+  HttpClient client(peer.url(), Forwarding{.max_answer = 100, .reuse_within = Duration::zero()});
+  EXPECT_TRUE(client.call(kPost, kPlenty).has_value());
+  EXPECT_TRUE(client.call(kPost, kPlenty).has_value());
+  EXPECT_EQ(peer.connections(), 2);
+}
+
+TEST(HttpClient, H40_AConnectionThatWasJustUsedIsUsedAgainAndAnyForARead) {
+  const auto answer_all = [](Conversation& c) {
+    while (!c.read_request().empty()) c.answer("200 OK", "{}");
+  };
+  ScriptedPeer peer({answer_all});
+  HttpClient client(peer.url(), Forwarding{.max_answer = 100, .reuse_within = 1h});
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(client.call(kPost, kPlenty).has_value());
+  EXPECT_EQ(peer.connections(), 1);
+
+  ScriptedPeer other({answer_all});
+  HttpClient reader(other.url(), Forwarding{.max_answer = 100, .reuse_within = Duration::zero()});
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(reader.call(kGet, kPlenty).has_value());
+  EXPECT_EQ(other.connections(), 1);
+}
+
 TEST(HttpClient, TakesBodiesInChunksAndUpToTheEnd) {
   const std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
   ScriptedPeer peer({[&](Conversation& c) {
@@ -211,13 +241,14 @@ TEST(HttpClient, WhatWouldBreakTheLinesOfARequestIsNotSent) {
   EXPECT_EQ(code_of(HttpClient("ftp://there").call(kGet, kPlenty)), ErrorCode::invalid);
 }
 
-// What carry() hands over of one answer.
+// What call_streaming() hands over of one answer.
 struct Handed {
   int heads = 0;
   std::string body;
 
-  Carriage by(Carriage::Pace pace, std::size_t hold, Duration timeout = kPlenty) {
-    return {.pace = pace,
+  StreamOptions by(StreamOptions::TimeoutKind timeout_kind, std::size_t hold,
+                   Duration timeout = kPlenty) {
+    return {.timeout_kind = timeout_kind,
             .timeout = timeout,
             .hold = hold,
             .begin = [this](const api::Response&) { ++heads; },
@@ -238,14 +269,14 @@ TEST(HttpClient, CarryHoldsWhatIsShortAndHandsOverWhatIsLong) {
   }});
   HttpClient client(peer.url());
   Handed handed;
-  const Carriage carriage = handed.by(Carriage::Pace::whole, 4);
-  EXPECT_EQ(client.carry(kPost, carriage)->body, "xxxx");
+  const StreamOptions options = handed.by(StreamOptions::TimeoutKind::whole, 4);
+  EXPECT_EQ(client.call_streaming(kPost, options)->body, "xxxx");
   EXPECT_EQ(handed.heads, 0);
-  const auto longer = client.carry(kPost, carriage);
+  const auto longer = client.call_streaming(kPost, options);
   EXPECT_EQ(longer->status, 200);
   EXPECT_EQ(longer->body, "");
   EXPECT_EQ(handed.body, "xxxxx");
-  EXPECT_TRUE(client.carry(kPost, carriage).has_value());
+  EXPECT_TRUE(client.call_streaming(kPost, options).has_value());
   EXPECT_EQ(handed.body.size(), 1'000'005U);
   EXPECT_EQ(handed.heads, 2);
   EXPECT_EQ(peer.connections(), 1);
@@ -265,17 +296,17 @@ TEST(HttpClient, CarryHandsOverAnEndlessAnswerAsItComesAndGivesUpOnSilence) {
   }});
   HttpClient client(peer.url());
   std::string body;
-  const Carriage carriage{.pace = Carriage::Pace::steps,
-                          .timeout = 300ms,
-                          .hold = 1'000,
-                          .begin = [&](const api::Response&) { begun.set_value(); },
-                          .piece =
-                              [&](std::string_view piece) {
-                                if (body.empty()) got_first.set_value();
-                                body += piece;
-                                return true;
-                              }};
-  EXPECT_EQ(code_of(client.carry(kGet, carriage)), ErrorCode::unavailable);
+  const StreamOptions options{.timeout_kind = StreamOptions::TimeoutKind::steps,
+                              .timeout = 300ms,
+                              .hold = 1'000,
+                              .begin = [&](const api::Response&) { begun.set_value(); },
+                              .piece =
+                                  [&](std::string_view piece) {
+                                    if (body.empty()) got_first.set_value();
+                                    body += piece;
+                                    return true;
+                                  }};
+  EXPECT_EQ(code_of(client.call_streaming(kGet, options)), ErrorCode::unavailable);
   EXPECT_EQ(body, "onetwo");
 }
 

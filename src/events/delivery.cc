@@ -1,5 +1,6 @@
 #include "events/delivery.h"
 
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -32,40 +33,63 @@ Delivery::Delivery(EventRequest request, ForwardContext context, Done done)
     : batch_(request.batch),
       context_(std::move(context)),
       parts_(std::move(request.parts)),
+      next_of_log_(parts_.size()),
       at_once_(at_once(parts_)),
       answers_(parts_.size()),
       done_(std::move(done)) {
   std::set<std::string_view> claims;
+  std::vector<std::size_t> firsts;
   std::vector<std::size_t> repeats;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (const auto* answer = std::get_if<Response>(&parts_[i])) {
       answers_[i] = *answer;
     } else {
-      (claims.insert(work(i)->claim).second ? order_ : repeats).push_back(i);
+      (claims.insert(work(i)->claim).second ? firsts : repeats).push_back(i);
     }
   }
-  firsts_ = order_.size();
-  order_.insert(order_.end(), repeats.begin(), repeats.end());
+  firsts_ = firsts.size();
+  all_ = firsts.size() + repeats.size();
+  const std::vector<std::size_t> ready = plan(firsts);
+  ready_.assign(ready.begin(), ready.end());
+  repeats_ = plan(repeats);
+}
+
+std::vector<std::size_t> Delivery::plan(const std::vector<std::size_t>& events) {
+  std::vector<std::size_t> ready;
+  std::map<std::string_view, std::size_t> last_of_log;
+  for (const std::size_t event : events) {
+    const std::string& log = work(event)->route.log;
+    const auto last = last_of_log.find(log);
+    if (log.empty() || last == last_of_log.end()) {
+      ready.push_back(event);
+    } else {
+      next_of_log_[last->second] = event;
+    }
+    if (!log.empty()) last_of_log[log] = event;
+  }
+  return ready;
 }
 
 std::optional<std::size_t> Delivery::next() {
   const Lock lock(mutex_);
-  const bool is_repeat = started_ >= firsts_;
-  if (started_ == order_.size() || started_ - through_ >= at_once_) return std::nullopt;
-  if (is_repeat && through_ < firsts_) return std::nullopt;
-  return order_[started_++];
+  if (ready_.empty() || started_ - through_ >= at_once_) return std::nullopt;
+  const std::size_t event = ready_.front();
+  ready_.pop_front();
+  ++started_;
+  return event;
 }
 
 void Delivery::answered(std::size_t index, Response answer) {
   {
     const Lock lock(mutex_);
     answers_[index] = std::move(answer);
-    ++through_;
+    if (next_of_log_[index]) ready_.push_back(*next_of_log_[index]);
+    if (++through_ == firsts_) ready_.insert(ready_.end(), repeats_.begin(), repeats_.end());
   }
   end_if_done();
 }
 
-bool Delivery::take_done() { return through_ == order_.size() && !std::exchange(ended_, true); }
+bool Delivery::take_done() { return through_ == all_ && !std::exchange(ended_, true); }
 
 void Delivery::end_if_done() {
   {

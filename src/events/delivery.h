@@ -1,9 +1,11 @@
 // The events of one request: which may be started, and the answer when all are done. Several run at
-// once; a repeated event waits for all others, so that it sees the outcome of the first. Safe to
-// share between threads.
+// once, but those of one log one after the other, so that it has them in the order of the request
+// (docs/hazards.md#h44). A repeated event waits for all others, so that it sees the outcome of the
+// first. Safe to share between threads.
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -33,18 +35,24 @@ class Delivery {
   void end_if_done();
 
  private:
+  // Plans `events` after those that are planned. The first of each log may start with them; each
+  // of the others when the one before it has ended.
+  std::vector<std::size_t> plan(const std::vector<std::size_t>& events);
   bool take_done() ONCE_REQUIRES(mutex_);
   void finish();
 
   const bool batch_;
   const ForwardContext context_;
   const std::vector<EventPart> parts_;
-  std::vector<std::size_t> order_;  // Repeats come last.
-  std::size_t firsts_ = 0;
+  std::vector<std::optional<std::size_t>> next_of_log_;  // By event.
+  std::vector<std::size_t> repeats_;                     // That may start when all others ended.
+  std::size_t firsts_ = 0;                               // How many are not repeated.
+  std::size_t all_ = 0;
   const std::size_t at_once_;
 
   Mutex mutex_;
   std::vector<Response> answers_ ONCE_GUARDED_BY(mutex_);
+  std::deque<std::size_t> ready_ ONCE_GUARDED_BY(mutex_);
   std::size_t started_ ONCE_GUARDED_BY(mutex_) = 0;
   std::size_t through_ ONCE_GUARDED_BY(mutex_) = 0;
   bool ended_ ONCE_GUARDED_BY(mutex_) = false;

@@ -83,6 +83,18 @@ class World {
     return count;
   }
 
+  // In the order of the log.
+  std::vector<std::string> logged_ids() {
+    const std::string body = ask("GET", "/v1/logs/events").body;
+    constexpr std::string_view kId = R"("id":")";
+    std::vector<std::string> ids;
+    for (std::size_t at = 0; (at = body.find(kId, at)) != std::string::npos;) {
+      at += kId.size();
+      ids.push_back(body.substr(at, body.find('"', at) - at));
+    }
+    return ids;
+  }
+
   testing::ManualClock& clock() { return clock_; }
   FaultyStore& store() { return *faulty_; }
   EventService& events() { return *events_; }
@@ -222,7 +234,7 @@ TEST(EventDoor, BeyondItsBoundsAnEventIsTurnedAwayAndFree) {
   EXPECT_EQ(world.send(event_text("5")).get().status, 200);
 }
 
-TEST(EventDoor, ABatchIsForwardedEventByEventAndARepeatInItIsADuplicate) {
+TEST(EventDoor, H44_ABatchIsForwardedAndLoggedInItsOrderAndARepeatInItIsADuplicate) {
   Upstream handler([](const std::string& request, int) {
     const bool bad = request.find(R"("id":"bad")") != std::string::npos;
     return http_answer(bad ? "500 Internal Server Error" : "200 OK", "");
@@ -230,7 +242,11 @@ TEST(EventDoor, ABatchIsForwardedEventByEventAndARepeatInItIsADuplicate) {
   // Those who meet at the end of the log pause for a moment.
   World world(handler.url(), IfStoreDown::proceed, {}, 64, &system_clock());
   std::string events = "[" + event_text("1") + ",{}," + event_text("bad") + "," + event_text("1");
-  for (int i = 2; i < 100; ++i) events += "," + event_text(std::to_string(i));
+  std::vector<std::string> ids = {"1"};
+  for (int i = 2; i < 100; ++i) {
+    ids.push_back(std::to_string(i));
+    events += "," + event_text(ids.back());
+  }
   const api::Response answer = world.send(events + "]", true).get();
   EXPECT_EQ(answer.status, 200);
   EXPECT_TRUE(answer.body.starts_with(
@@ -242,6 +258,7 @@ TEST(EventDoor, ABatchIsForwardedEventByEventAndARepeatInItIsADuplicate) {
   EXPECT_EQ(answer.telemetry.parts.size(), 102U);
   EXPECT_EQ(handler.requests(), 100);
   EXPECT_EQ(world.logged(), 99U);
+  EXPECT_EQ(world.logged_ids(), ids);
   EXPECT_EQ(world.send("[]", true).get().body, "[]");
 }
 

@@ -225,6 +225,12 @@ TEST_P(OnceTest, H16_AResultThatIsTooLargeMayBeRecordedSmaller) {
   EXPECT_EQ(run("job", must_not_run)->result, "cut");
 }
 
+TEST_P(OnceTest, H39_EffectsThatAreInvalidFreeTheKeyAndBuryNothing) {
+  const auto ran = run("job", returning(Effects().append("", "e")));
+  EXPECT_EQ(error_of(ran, Why::retry)->code, ErrorCode::invalid);
+  EXPECT_TRUE(run("job", returning(Effects().append("s", "e"))).has_value());
+}
+
 TEST_P(OnceTest, AFailureThatTheStoreIsNotToldOfIsStillAFailure) {
   const auto ran = run("job", [&](Attempt& attempt) -> Result<Effects> {
     meet(std::vector<Fault>(1'000, Fault::fail_before));

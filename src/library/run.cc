@@ -26,6 +26,12 @@ effects::Outcome as_effects(const SettleOutcome& settled) {
   return effects::Made{};
 }
 
+// Nothing else makes done work fail for good (docs/hazards.md#h39): what is not now may be later.
+bool can_never_be_stored(ErrorCode code) {
+  return code == ErrorCode::too_large || code == ErrorCode::unsupported ||
+         code == ErrorCode::corrupt;
+}
+
 std::unexpected<NotRun> not_run(Why why, Error error) {
   return std::unexpected(NotRun{.why = why, .error = std::move(error)});
 }
@@ -114,7 +120,8 @@ RunResult Run::end_failed(const Error& error) {
 }
 
 // The work is done: unless its outcome is recorded it will be done again, so a store that is down
-// is waited for. The ticket keeps a commit that is sent again from happening twice.
+// or refuses this caller is waited for. The ticket keeps a commit that is sent again from happening
+// twice.
 RunResult Run::record(Effects effects) {
   Clock& clock = backend_.clock();
   Backoff backoff(kRecordingPauses, clock, system_entropy(), later(clock.now(), options_.patience));
@@ -128,10 +135,11 @@ RunResult Run::record(Effects effects) {
         continue;
       }
     }
-    if (!is_transient(error)) {
+    if (can_never_be_stored(error.code)) {
       (void)release("the outcome could not be stored: " + error.message, Release::final);
       return not_run(Why::failed, error);
     }
+    if (error.code == ErrorCode::invalid) return end_failed(error);  // Another attempt's may be.
     if (!backoff.pause()) return not_run(Why::store_error, error);
   }
 }

@@ -96,7 +96,8 @@ Exchange::Exchange(Rules rules, KeyRecords records, ProxyTelemetry& telemetry)
     : rules_(std::move(rules)),
       records_(std::move(records)),
       telemetry_(telemetry),
-      upstream_(rules_.upstream, client::Forwarding{rules_.max_answer, rules_.stopped}) {}
+      upstream_(rules_.upstream,
+                client::Forwarding{rules_.max_answer, rules_.stopped, rules_.reuse_within}) {}
 
 Exchange::Answer Exchange::answer(const api::Request& request, const Begin& begin) {
   begin_ = &begin;
@@ -205,11 +206,14 @@ void Exchange::settle(const std::string& name, const Ticket& ticket, const Forwa
 
 Exchange::Answer Exchange::send_claimed(const api::Request& request, const std::string& name,
                                         const Ticket& ticket) {
-  Forwarded sent = forward(request, Pace::whole, Outcome::executed);
+  Forwarded sent = forward(request, TimeoutKind::whole, Outcome::executed);
   const BreakingOff breaking_off(sent.rest);
   settle(name, ticket, sent);
   if (sent.rest) {
-    if (sent.answer) sent.rest->end();
+    if (sent.answer &&
+        sent.rest->put(sent.end, steady_clock::now() + rules_.upstream_timeout / 2)) {
+      sent.rest->end();
+    }
     return std::nullopt;
   }
   if (sent.answer) return marked(std::move(*sent.answer), Outcome::executed);
@@ -218,14 +222,15 @@ Exchange::Answer Exchange::send_claimed(const api::Request& request, const std::
                  "the request was sent, and its answer was lost: " + sent.answer.error().message);
 }
 
-Exchange::Forwarded Exchange::forward(const api::Request& request, Pace pace, Outcome outcome) {
+Exchange::Forwarded Exchange::forward(const api::Request& request, TimeoutKind timeout_kind,
+                                      Outcome outcome) {
   Forwarded sent{failure(ErrorCode::unavailable, "not sent"), nullptr};
   Step step(telemetry_, Step::Kind::upstream, trace_);
   api::Headers headers = towards_upstream(request.headers);
   if (const auto trace = step.trace()) headers = with_trace(headers, *trace);
   const api::Request forwarded{request.method, request.target, std::move(headers), request.body};
   // With a key, a slow client must not cost the answer: it is read to its end.
-  const bool keyed = pace == Pace::whole;
+  const bool keyed = timeout_kind == TimeoutKind::whole;
   const auto half_time = steady_clock::now() + rules_.upstream_timeout / 2;
   const auto begin = [&](api::Response head) {
     head.headers = with_length(head.headers);
@@ -234,14 +239,17 @@ Exchange::Forwarded Exchange::forward(const api::Request& request, Pace pace, Ou
   };
   const auto piece = [&](std::string_view bytes) {
     sent.body_bytes += bytes.size();
-    const auto until = keyed ? half_time : steady_clock::now() + rules_.upstream_timeout;
-    return sent.rest->put(bytes, until) || keyed;
+    if (!keyed) return sent.rest->put(bytes, steady_clock::now() + rules_.upstream_timeout);
+    if (!sent.end.empty()) (void)sent.rest->put(sent.end, half_time);
+    sent.end = bytes;
+    return true;
   };
-  sent.answer = upstream_.carry(forwarded, {.pace = pace,
-                                            .timeout = rules_.upstream_timeout,
-                                            .hold = keyed ? rules_.max_answer : kHeldUnkeyed,
-                                            .begin = begin,
-                                            .piece = piece});
+  sent.answer =
+      upstream_.call_streaming(forwarded, {.timeout_kind = timeout_kind,
+                                           .timeout = rules_.upstream_timeout,
+                                           .hold = keyed ? rules_.max_answer : kHeldUnkeyed,
+                                           .begin = begin,
+                                           .piece = piece});
   step.finish(sent.answer ? std::to_string(sent.answer->status)
                           : name_of(sent.answer.error().code));
   if (sent.answer) sent.answer->headers = towards_client(sent.answer->headers, request.method);
@@ -249,7 +257,7 @@ Exchange::Forwarded Exchange::forward(const api::Request& request, Pace pace, Ou
 }
 
 Exchange::Answer Exchange::pass(const api::Request& request, Outcome outcome) {
-  Forwarded sent = forward(request, Pace::steps, outcome);
+  Forwarded sent = forward(request, TimeoutKind::steps, outcome);
   const BreakingOff breaking_off(sent.rest);
   if (sent.rest) {
     if (sent.answer) sent.rest->end();

@@ -15,7 +15,9 @@ namespace once::proxy {
 struct Rules {
   std::string upstream;  // http://host:port or https://host:port
   Duration upstream_timeout = std::chrono::seconds(30);
-  std::stop_token stopped;             // Aborts requests that are at the upstream.
+  std::stop_token stopped;  // Aborts requests that are at the upstream.
+  // For how long a connection to the upstream may have been idle that a request with a key goes on.
+  Duration reuse_within = std::chrono::seconds(1);
   std::size_t max_body = 1U << 20;     // Bytes of the body of a request with a key,
   std::size_t max_answer = 16U << 20;  // and of an answer to it that is held and stored.
   bool require_key = false;
@@ -45,9 +47,10 @@ class Exchange {
   struct Forwarded {
     Result<api::Response> answer;
     std::shared_ptr<server::BodyStream> rest;
-    std::uint64_t body_bytes = 0;  // Of those that went to `rest`.
+    std::string end;               // The last piece, which `rest` is to get after the record.
+    std::uint64_t body_bytes = 0;  // Of both.
   };
-  using Pace = client::Carriage::Pace;
+  using TimeoutKind = client::StreamOptions::TimeoutKind;
 
   Answer guarded(const api::Request& request, const std::string& name);
 
@@ -61,7 +64,7 @@ class Exchange {
   void settle(const std::string& name, const Ticket& ticket, const Forwarded& sent);
 
   // Untouched, but for what is about connections.
-  Forwarded forward(const api::Request& request, Pace pace, api::Outcome outcome);
+  Forwarded forward(const api::Request& request, TimeoutKind timeout_kind, api::Outcome outcome);
   Answer pass(const api::Request& request, api::Outcome outcome);
   Answer without_store(const api::Request& request, const Error& error);
   api::Response marked(api::Response answer, api::Outcome outcome) const;

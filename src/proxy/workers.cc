@@ -10,7 +10,7 @@ namespace {
 
 // The client always gets an answer. If something throws, a claim that was taken stays: its request
 // may have been sent, and its outcome is unknown once its time is over.
-void carry(Exchange& exchange, const api::Request& request, server::ReplyCallback& done) {
+void answer_with(Exchange& exchange, const api::Request& request, server::ReplyCallback& done) {
   bool begun = false;
   Exchange::Answer answer;
   try {
@@ -29,7 +29,7 @@ void carry(Exchange& exchange, const api::Request& request, server::ReplyCallbac
 Workers::Workers(std::size_t count, const std::function<std::unique_ptr<Exchange>()>& make)
     : queue_(count, 4 * count, [&make] {
         const std::shared_ptr<Exchange> exchange = make();
-        return [exchange](Job job) { carry(*exchange, job.request, job.done); };
+        return [exchange](Job job) { answer_with(*exchange, job.request, job.done); };
       }) {}
 
 server::Reply Workers::respond(api::Request request, Executor&, ReplyCallback later) {

@@ -1,4 +1,5 @@
 // The server acted, but its answer was lost: a repeat finds out, or nothing is repeated.
+#include <array>
 #include <functional>
 
 #include "remote/remote_fixture.h"
@@ -182,6 +183,69 @@ TEST_F(RemoteTest, ARemovalWhoseFirstAnswerWasLostIsNotAReplay) {
   EXPECT_FALSE(std::get<Updated>(ours).replayed);
   const auto again = once_.documents().remove("d", etag, {.id = "i"}).value();
   EXPECT_TRUE(std::get<Updated>(again).replayed);
+}
+
+// What a balancer says by itself. It may have passed the request on before.
+struct Foreign {
+  std::string_view status, body, type;
+};
+constexpr std::array kForeign = {
+    Foreign{"429 Too Many Requests", "<html>slow down</html>", "text/html"},
+    Foreign{"404 Not Found", "<html>no such host</html>", "text/html"},
+    Foreign{"403 Forbidden", R"({"code":"forbidden"})", "application/json"},
+    Foreign{"413 Too Large", "", "text/plain"},
+    Foreign{"502 Bad Gateway", "<html>", "text/html"},
+    Foreign{"302 Found", "", "text/html"},
+    Foreign{"200 OK", "<html>welcome</html>", "text/html"},
+};
+
+TEST_F(RemoteTest, H39_AnAnswerThatIsNotTheServersDecidesNothing) {
+  for (const Foreign& foreign : kForeign) {
+    const auto answer = [foreign](Conversation& with) {
+      with.read_request();
+      with.answer(foreign.status, foreign.body, foreign.type);
+    };
+    ScriptedPeer writing({answer});
+    EXPECT_EQ(code_of(opened(writing.url()).tallies().merge("t", {.input = 5})), ErrorCode::unknown)
+        << foreign.status;
+    if (foreign.status == "200 OK") continue;  // It cannot be read, which is `unknown`, too.
+    ScriptedPeer reading({answer});
+    EXPECT_EQ(code_of(opened(reading.url()).claims().show("job")), ErrorCode::unavailable)
+        << foreign.status;
+  }
+}
+
+TEST_F(RemoteTest, H39_DoneWorkIsRecordedAlthoughABalancerAnsweredItsCompletion) {
+  for (const Foreign& foreign : kForeign) {
+    if (foreign.status == "200 OK") continue;
+    ScriptedPeer between({[this, foreign](Conversation& with) {
+                            relay(with);
+                            with.read_request();
+                            with.answer(foreign.status, foreign.body, foreign.type);
+                            relay(with);
+                          },
+                          relaying()});
+    Once far = opened(between.url());
+    const std::string key = "job " + std::string(foreign.status);
+    const auto ran =
+        far.run(key, {}, [](Attempt&) -> Result<Effects> { return Effects().result("r"); });
+    EXPECT_TRUE(ran.has_value()) << foreign.status << ": " << ran.error().error.message;
+    EXPECT_EQ(once_.claims().show(key).value()->kind, ClaimState::Kind::done) << foreign.status;
+  }
+}
+
+TEST_F(RemoteTest, H39_DoneWorkIsRecordedAlthoughItsTokenWasRefusedForAWhile) {
+  ScriptedPeer between({[this](Conversation& with) {
+    relay(with);
+    with.read_request();
+    with.refuse("403 Forbidden", "forbidden");
+    relay(with);
+  }});
+  Once far = opened(between.url());
+  const auto ran =
+      far.run("job", {}, [](Attempt&) -> Result<Effects> { return Effects().result("r"); });
+  EXPECT_TRUE(ran.has_value()) << ran.error().error.message;
+  EXPECT_EQ(once_.claims().show("job").value()->kind, ClaimState::Kind::done);
 }
 
 TEST_F(RemoteTest, AMergeWithoutAnIdIsNotSentAgain) {

@@ -6,6 +6,8 @@
 namespace once::wire {
 namespace {
 
+constexpr std::string_view kProblemType = "application/problem+json";
+
 struct Known {
   Code code;
   int status;
@@ -61,13 +63,12 @@ std::optional<ErrorCode> error_of(Code code) {
   }
 }
 
-// Something between us and the server answered, or a server of another kind: whether the request
-// was carried out cannot be known.
-ErrorCode error_of_status(const Request& request, int status) {
-  if (status == 401 || status == 403) return ErrorCode::denied;
-  if (status == 413) return ErrorCode::too_large;
-  if (status >= 400 && status < 500) return ErrorCode::invalid;
-  return request.method == "GET" ? ErrorCode::unavailable : ErrorCode::unknown;
+// A gateway answered, or a server of another kind. Its refusal may also be of a repeat that it made
+// by itself, so whether the request was carried out cannot be known (docs/hazards.md#h39).
+Error foreign_answer(const Request& request, int status) {
+  const bool only_reads = request.method == "GET" || request.method == "HEAD";
+  return {only_reads ? ErrorCode::unavailable : ErrorCode::unknown,
+          "the answer " + std::to_string(status) + " did not come from a server of Once"};
 }
 
 Code code_of(ErrorCode code) {
@@ -135,7 +136,7 @@ Response Problem::finish() {
     text.back() = ',';
     text.append(extra, 1);
   }
-  headers_.add("Content-Type", "application/problem+json");
+  headers_.add("Content-Type", std::string(kProblemType));
   return {status_, std::move(headers_), std::move(text), {.outcome = code_}};
 }
 
@@ -165,7 +166,7 @@ Response replayed(Response response) {
 }
 
 std::optional<Code> problem_code(const Response& response) {
-  if (response.status < 400) return std::nullopt;
+  if (response.status < 400 || media_type(response.headers) != kProblemType) return std::nullopt;
   const std::string code = text_in(response, "code");
   const auto* const found =
       std::ranges::find(kKnown, code, [](const Known& known) { return name_of(known.code); });
@@ -175,10 +176,7 @@ std::optional<Code> problem_code(const Response& response) {
 std::optional<Error> error_of(const Request& request, const Response& response) {
   if (response.status >= 200 && response.status < 300) return std::nullopt;
   const std::optional<Code> code = problem_code(response);
-  if (!code) {
-    return Error{error_of_status(request, response.status),
-                 "the server answered " + std::to_string(response.status)};
-  }
+  if (!code) return foreign_answer(request, response.status);
   const std::optional<ErrorCode> error = error_of(*code);
   return error ? std::optional(Error{*error, text_in(response, "detail")}) : std::nullopt;
 }

@@ -53,9 +53,9 @@ Response replayed(Response response);  // With Idempotent-Replayed.
 // The code of an answer; nothing if it is no problem of ours.
 std::optional<Code> problem_code(const Response& response);
 
-// The one place where a problem becomes an error again: by its code, or by its status if another
-// server answered. Nothing for a success, and for a refusal that the call has an outcome for, such
-// as 409 busy.
+// The one place where a problem becomes an error again, by its code. An answer that is no problem
+// of ours decides nothing, whatever its status: `unavailable` for a read, else `unknown`. Nothing
+// for a success, and for a refusal that the call has an outcome for, such as 409 busy.
 std::optional<Error> error_of(const Request& request, const Response& response);
 
 }  // namespace once::wire

@@ -427,15 +427,18 @@ TEST(WireProblem, WhatACallHasAnOutcomeForIsNoError) {
   }
 }
 
-TEST(WireProblem, AnAnswerOfAnotherServerIsAnErrorByItsStatus) {
-  const auto code = [](std::string method, int status) {
-    return error_of(Request{std::move(method)}, Response{status, {}, "<html>"}).value().code;
+TEST(WireProblem, H39_AnAnswerOfAnotherServerDecidesNothing) {
+  const auto code = [](std::string method, int status, std::string body) {
+    Response response{status, {}, std::move(body)};
+    response.headers.add("Content-Type", "application/json");
+    return error_of(Request{std::move(method)}, response).value().code;
   };
-  EXPECT_EQ(code("POST", 502), ErrorCode::unknown);
-  EXPECT_EQ(code("GET", 502), ErrorCode::unavailable);
-  EXPECT_EQ(code("POST", 403), ErrorCode::denied);
-  EXPECT_EQ(code("POST", 413), ErrorCode::too_large);
-  EXPECT_EQ(code("POST", 404), ErrorCode::invalid);
+  for (const int status : {301, 400, 401, 403, 404, 409, 412, 413, 422, 429, 500, 502, 503}) {
+    for (const char* const body : {"<html>", R"({"code":"busy"})"}) {
+      EXPECT_EQ(code("POST", status, body), ErrorCode::unknown) << status;
+      EXPECT_EQ(code("GET", status, body), ErrorCode::unavailable) << status;
+    }
+  }
 }
 
 }  // namespace

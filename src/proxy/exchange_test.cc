@@ -1,0 +1,59 @@
+#include "proxy/exchange.h"
+
+#include <gtest/gtest.h>
+
+#include "once/local.h"
+#include "once/memory_store.h"
+#include "testing/scripted_peer.h"
+
+namespace once::proxy {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Conversation;
+using testing::ScriptedPeer;
+
+// Closes each connection when it was idle for a moment, just when the next request is on its way.
+ScriptedPeer::Script closing_idle_ones() {
+  return [](Conversation& c) {
+    if (c.read_request().empty()) return;
+    c.answer("200 OK", "{}");
+    c.read_request();
+  };
+}
+
+// The statuses of requests with the keys 0, 1, 2, one after the other.
+std::vector<int> statuses_of_keys(const std::string& upstream, Duration reuse_within) {
+  const std::unique_ptr<MemoryStore> store = open_memory();
+  LocalClaims claims(*store);
+  api::Metrics metrics(api::Door::proxy);
+  server::Journal journal({});
+  ProxyTelemetry telemetry(metrics, journal);
+  Exchange exchange({.upstream = upstream, .reuse_within = reuse_within},
+                    KeyRecords(claims, {.instance = "one", .patience = 35s}), telemetry);
+  std::vector<int> statuses;
+  for (int key = 0; key < 3; ++key) {
+    api::Request request{"POST", "/", {}, "b"};
+    request.headers.add("Idempotency-Key", std::to_string(key));
+    const Exchange::Answer answer = exchange.answer(request, nullptr);
+    statuses.push_back(answer ? answer->status : 0);
+  }
+  return statuses;
+}
+
+// On a connection that is not fresh the request is lost, and its key refused until it is forgotten:
+// the upstream closed it and never read the request.
+TEST(Exchange, H40_AnUpstreamThatClosesIdleConnectionsMakesNoKeyUnknown) {
+  const std::vector<ScriptedPeer::Script> connections(6, closing_idle_ones());
+  ScriptedPeer upstream(connections);
+  EXPECT_EQ(statuses_of_keys(upstream.url(), Duration::zero()), (std::vector{200, 200, 200}));
+  ScriptedPeer other(connections);
+  EXPECT_EQ(statuses_of_keys(other.url(), 1h), (std::vector{200, 502, 200}));
+}
+
+TEST(Exchange, H40_AKeyGoesOnAConnectionThatWasUsedWithinASecondAtMost) {
+  EXPECT_EQ(Rules().reuse_within, 1s);
+}
+
+}  // namespace
+}  // namespace once::proxy
