@@ -9,7 +9,7 @@
 
 #include "bench/harness.h"
 #include "once/rocksdb_store.h"
-#include "stores/rocksdb/engine_options.h"
+#include "stores/rocksdb/engine.h"
 
 namespace once::bench {
 

@@ -91,12 +91,12 @@ class CompareAndSwap {
 
  private:
   bool try_merge(std::size_t first, std::size_t count) {
-    const auto standing = store_.get(key_);
-    insist(standing.has_value(), "get");
+    const auto current = store_.get(key_);
+    insist(current.has_value(), "get");
     sketches::Distinct sketch;
-    if (*standing) sketch = *sketches::Distinct::decode(std::get<Bytes>((*standing)->value));
+    if (*current) sketch = *sketches::Distinct::decode(std::get<Bytes>((*current)->value));
     for (std::size_t i = 0; i < count; ++i) sketch.add(item_of(first + i));
-    const Guard guard = *standing ? unchanged((*standing)->version) : absent();
+    const Guard guard = *current ? unchanged((*current)->version) : absent();
     Write write = put(key_, sketch.encode(), guard);
     write.version = system_entropy().version();
     const auto outcome = store_.commit({&write, 1});

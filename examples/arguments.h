@@ -85,7 +85,7 @@ class Arguments {
                    "ms, not '" + *text + "'");
   }
 
-  // The next one; `what` it is, if there is none.
+  // The next argument. `what` names it in the error if it is missing.
   std::string word(std::string_view what) {
     if (words_.empty()) throw BadUsage(std::string(what) + " is missing");
     if (words_.front().starts_with("--")) throw BadUsage("there is no option " + words_.front());
@@ -106,7 +106,7 @@ class Arguments {
   }
 
  private:
-  // The number that a text begins with, and the rest; which is never empty if there is none.
+  // The number that a text begins with, and the rest. Without a number, the rest is never empty.
   static std::pair<std::int64_t, std::string> split(const std::string& text) {
     std::int64_t value = 0;
     const char* const last = std::to_address(text.end());

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/call.h"
-#include "api/openapi.h"
+#include "api/routes.h"
 #include "events/event_request.h"
 #include "fuzz/record_laws.h"
 #include "once/blocking_driver.h"

@@ -1,5 +1,5 @@
 // Receipts of effects.
-#include "primitives/effects_receipt.h"
+#include "primitives/prepared_effects.h"
 
 #include "fuzz/record_laws.h"
 

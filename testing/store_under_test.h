@@ -5,9 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
 #include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
 
+#include "once/faulty_store.h"
+#include "once/metered_store.h"
+#include "testing/manual_clock.h"
 #include "testing/stores/chosen_store.h"
 
 namespace once::testing {
@@ -32,6 +40,38 @@ inline std::size_t items_in(Store& store) {
     request.cursor = page.cursor;
   } while (!request.cursor.empty());
   return count;
+}
+
+// Such a store behind a meter and a fault injector, with a clock that tests move.
+class FaultyStoreTest : public ::testing::Test {
+ protected:
+  // Store calls of any kind since the last time.
+  std::uint64_t calls() {
+    const StoreMetrics now = metered_->snapshot();
+    const std::uint64_t total =
+        now.get.calls + now.scan.calls + now.list.calls + now.commit.calls + now.commit_each.calls;
+    return total - std::exchange(calls_, total);
+  }
+
+  // The next calls meet these.
+  void meet(std::initializer_list<Fault> faults) { faulty_->script(std::vector<Fault>(faults)); }
+
+  ManualClock clock_;
+  Entropy entropy_{1};
+  std::unique_ptr<Store> memory_ = store_under_test(clock_);
+  std::unique_ptr<MeteredStore> metered_ = meter(*memory_);
+  std::unique_ptr<FaultyStore> faulty_ = inject_faults(*metered_, {}, clock_);
+
+ private:
+  std::uint64_t calls_ = 0;
+};
+
+// The outcome as the kind that the test expects.
+template <class T, class V>
+T as(const Result<V>& outcome) {
+  EXPECT_TRUE(outcome.has_value()) << outcome.error().message;
+  EXPECT_TRUE(std::holds_alternative<T>(*outcome));
+  return std::get<T>(*outcome);
 }
 
 }  // namespace once::testing

@@ -37,7 +37,7 @@ once::Result<Json> parsed(const once::Bytes& bytes) {
   const bool is_change = change.is_object() && change.contains("history") &&
                          change["history"].is_array() && change.contains("meetings") &&
                          change.contains("processed");
-  if (!is_change) return once::failure(once::ErrorCode::corrupt, "what stands there is no change");
+  if (!is_change) return once::failure(once::ErrorCode::corrupt, "the stored entry is no change");
   return change;
 }
 
@@ -60,10 +60,10 @@ once::Result<void> apply(Json& change, const Entry& entry) {
 
 // The document with the entry added, or unchanged if it has the entry; then `before` is set.
 Modify adding(const Entry& entry, bool& before) {
-  return [&](const std::optional<Content>& standing) -> once::Result<Modified> {
+  return [&](const std::optional<Content>& current) -> once::Result<Modified> {
     std::optional<Json> change;
-    if (standing) {
-      once::Result<Json> read = parsed(standing->bytes);
+    if (current) {
+      once::Result<Json> read = parsed(current->bytes);
       if (!read) return std::unexpected(read.error());
       change = std::move(*read);
     }
@@ -119,17 +119,17 @@ once::Result<Json> replayed(const Json& history) {
 
 once::Result<std::optional<Loaded>> load(once::Once& once, const std::string& name) {
   for (Patience patience;;) {
-    const auto standing = once.documents().get(name);
-    if (!standing) {
-      if (!is_transient(standing.error()) || patience.is_over()) {
-        return std::unexpected(standing.error());
+    const auto current = once.documents().get(name);
+    if (!current) {
+      if (!is_transient(current.error()) || patience.is_over()) {
+        return std::unexpected(current.error());
       }
       continue;
     }
-    if (!*standing) return std::nullopt;
-    once::Result<Json> change = parsed((*standing)->content.bytes);
+    if (!*current) return std::nullopt;
+    once::Result<Json> change = parsed((*current)->content.bytes);
     if (!change) return std::unexpected(change.error());
-    return Loaded{std::move(*change), (*standing)->etag};
+    return Loaded{std::move(*change), (*current)->etag};
   }
 }
 
@@ -154,13 +154,13 @@ once::Result<std::variant<Recorded, Stale>> save(once::Once& once, const std::st
                                                  const std::string& etag, const Entry& entry) {
   for (Patience patience;;) {
     // What is not known to be refused may have been saved: look for it first.
-    const once::Result<std::optional<Loaded>> standing = load(once, name);
-    if (!standing) return std::unexpected(standing.error());
-    if (!*standing) return refused("there is no such change");
-    const once::Result<bool> has_it = has((*standing)->change, entry);
+    const once::Result<std::optional<Loaded>> current = load(once, name);
+    if (!current) return std::unexpected(current.error());
+    if (!*current) return refused("there is no such change");
+    const once::Result<bool> has_it = has((*current)->change, entry);
     if (!has_it) return std::unexpected(has_it.error());
     if (*has_it) return Recorded{.before = true};
-    if ((*standing)->etag != etag) return Stale{(*standing)->etag};
+    if ((*current)->etag != etag) return Stale{(*current)->etag};
     bool before = false;
     const auto outcome = once.documents().update_if(name, etag, {.modify = adding(entry, before)});
     if (!outcome) {

@@ -1,5 +1,5 @@
 // One change, edited by many at once: customers' back ends that record what they did, and people
-// who edit it and plan meetings. Nobody's entry is lost and none is there twice.
+// who edit it and plan meetings. No entry is lost, and none is recorded twice.
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -39,7 +39,7 @@ constexpr std::string_view kHelp =
   --customers N    the first form: how many (30)
   --seed N         the first form: what happens when (1)
 
-Whoever was interrupted simply does the same again: an entry is recorded once.
+After an interruption, do the same again: an entry is recorded once.
 )";
 constexpr examples::Program kProgram("change_archive", kHelp);
 
@@ -77,10 +77,10 @@ int save_page(once::Once& once, const std::string& change, const std::string& et
 }
 
 int show(once::Once& once, const std::string& change) {
-  const auto standing = change_archive::load(once, change);
-  if (!standing) return kProgram.fail(standing.error());
-  if (!*standing) return kProgram.fail({once::ErrorCode::invalid, "there is no such change"});
-  std::cout << (*standing)->etag << '\n' << (*standing)->change.dump(2) << '\n';
+  const auto current = change_archive::load(once, change);
+  if (!current) return kProgram.fail(current.error());
+  if (!*current) return kProgram.fail({once::ErrorCode::invalid, "there is no such change"});
+  std::cout << (*current)->etag << '\n' << (*current)->change.dump(2) << '\n';
   return 0;
 }
 

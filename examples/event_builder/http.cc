@@ -49,7 +49,7 @@ Attributes headers_of(std::string_view head) {
   return headers;
 }
 
-// Nothing if it is none that this server takes.
+// Nothing if this server does not take it.
 std::optional<Request> receive(int socket) {
   std::string text;
   std::size_t end = std::string::npos;

@@ -34,7 +34,7 @@ constexpr std::string_view kHelp =
   page_stats chart --store STORE > day.svg      the day as a picture
 
   --store STORE    a directory, memory:, http://host:7600, dynamodb://table?region=..., redis://host;
-                   the story makes a temporary directory if there is none
+                   without it, the story makes a temporary directory
   --day DAY        like 2026-11-15; yesterday (UTC), if not given
   --from, --to H   hours of the day to ask for: 0 to 24
   --views N        to generate: 5000

@@ -27,7 +27,7 @@ once::Result<std::vector<Stats>> read_stats(once::Once& once, std::span<const st
 once::Result<Stats> read_stats(once::Once& once, std::string_view subject, once::TallyWindow window,
                                const once::TallyRange& range);
 
-// A table for people: the site and these pages, or those most viewed on that day if there are none.
+// A table for people: the site and these pages, or without any the most viewed ones of that day.
 once::Result<std::string> query(once::Once& once, std::chrono::sys_days day,
                                 std::chrono::hours from, std::chrono::hours to,
                                 std::vector<std::string> pages);

@@ -20,7 +20,7 @@ struct Job {
   int height = 200;
 };
 
-// `invalid` if it is none.
+// `invalid` if it is not a job.
 once::Result<Job> job_in(std::string_view message);
 
 once::Result<std::string> message_of(const Job& job);

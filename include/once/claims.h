@@ -106,7 +106,7 @@ Plan<SettleOutcome> complete(Key key, Ticket ticket, Bytes result);
 // Frees the key for the next attempt, or records the failure as its outcome.
 Plan<SettleOutcome> release(Key key, Ticket ticket, Bytes failure, Release how);
 
-// Makes the key as good as new, whatever its state. False if there was no claim.
+// Forgets the key, in any state. False if there was no claim.
 Plan<bool> forget(Key key);
 
 Plan<std::optional<ClaimState>> show(Key key);

@@ -77,7 +77,7 @@ using UpdateOutcome = std::variant<Updated, NotFound, Contended, Mismatch>;
 // How a document is changed: new content, or as for a Change. Must be pure. An error is the
 // caller's answer.
 using Modified = std::variant<Content, Keep, Clear>;
-using Modify = std::function<Result<Modified>(const std::optional<Content>& standing)>;
+using Modify = std::function<Result<Modified>(const std::optional<Content>& current)>;
 
 struct UpdateRequest {
   Modify modify;

@@ -1,5 +1,5 @@
 // Where an item lives. A partition is a home and an optional part; its items are ordered by
-// `sort`. Stores that place data by name place it by home, so whatever must be written in one
+// `sort`. Stores that place data by name place it by home, so what must be written in one
 // commit on every store shares a home.
 #pragma once
 

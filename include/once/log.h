@@ -84,7 +84,7 @@ struct LogPage {
 };
 
 struct LogEnds {
-  std::int64_t oldest = 1;  // The first index that can be read; `next` when there is none.
+  std::int64_t oldest = 1;  // The first index that can be read; `next` in an empty log.
   std::int64_t next = 1;    // The first index that cannot be read yet.
 };
 

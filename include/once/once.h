@@ -128,8 +128,9 @@ class Once {
   // Its effects happen together with the recording of its outcome, or not at all. Never again after
   // that; again only if this attempt does not finish.
   //
-  // A result or effects that are too large, or that the store cannot hold, are recorded as a failure
-  // for good, so that the work is not repeated for them. Effects that are invalid free the key.
+  // A result or effects that are too large, or that the store cannot hold, are recorded as a
+  // failure for good, so that the work is not repeated for them. Effects that are invalid free the
+  // key.
   RunResult run(std::string_view key, const RunOptions& options, const Work& work);
 
   // The effects alone. With an id, a repeat does nothing and gets the same answer. `within` bounds

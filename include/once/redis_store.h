@@ -20,7 +20,7 @@ struct RedisOptions {
   int database = 0;      // A cluster has only 0.
 
   bool tls = false;
-  std::string ca_file;  // With tls: whom to trust; empty for whom this machine trusts.
+  std::string ca_file;  // With tls: trusted certificates; empty: this machine's.
 
   // No call takes longer. What lost connections and moving slots leave open is tried again until
   // then.

@@ -1,8 +1,9 @@
 #include "once/documents.h"
 
 #include "api/call.h"
-#include "api/document_answers.h"
+#include "api/patch.h"
 #include "wire/conditions.h"
+#include "wire/documents.h"
 
 namespace once::api {
 namespace {
@@ -22,25 +23,8 @@ Plan<Response> answer_get(Key key, std::optional<Etags> known) {
   co_return wire::encode(*document);
 }
 
-Plan<Response> answer_put(Key key, wire::PutRequest request, HotSpot spot) {
-  const int status = std::holds_alternative<IfAbsent>(request.condition) ? 201 : 200;
-  Identity identity{.id = std::move(request.id)};
-  documents::WriteOutcome outcome =
-      co_await documents::put(std::move(key), std::move(request.content),
-                              std::move(request.condition), std::move(identity));
-  co_return co_await written_response(std::move(outcome), status, std::move(spot));
-}
-
-Plan<Response> answer_remove(Key key, wire::RemoveRequest request, HotSpot spot) {
-  Identity identity{.id = std::move(request.id)};
-  documents::WriteOutcome outcome =
-      co_await documents::remove(std::move(key), std::move(request.etag), std::move(identity));
-  co_return co_await written_response(std::move(outcome), 204, std::move(spot));
-}
-
-}  // namespace
-
-Plan<Response> written_response(documents::WriteOutcome outcome, int status, HotSpot spot) {
+// The answer to a change; `status` is that of a success. A refusal counts as a conflict of `spot`.
+Plan<Response> answer_write(documents::WriteOutcome outcome, int status, HotSpot spot) {
   const wire::WriteAnswer answer = wire::answer_of(outcome);
   Response response = wire::encode(answer, status);
   if (std::holds_alternative<documents::PreconditionFailed>(outcome)) {
@@ -50,6 +34,113 @@ Plan<Response> written_response(documents::WriteOutcome outcome, int status, Hot
   }
   co_return response;
 }
+
+Plan<Response> answer_put(Key key, wire::PutRequest request, HotSpot spot) {
+  const int status = std::holds_alternative<IfAbsent>(request.condition) ? 201 : 200;
+  Identity identity{.id = std::move(request.id)};
+  documents::WriteOutcome outcome =
+      co_await documents::put(std::move(key), std::move(request.content),
+                              std::move(request.condition), std::move(identity));
+  co_return co_await answer_write(std::move(outcome), status, std::move(spot));
+}
+
+Plan<Response> answer_remove(Key key, wire::RemoveRequest request, HotSpot spot) {
+  Identity identity{.id = std::move(request.id)};
+  documents::WriteOutcome outcome =
+      co_await documents::remove(std::move(key), std::move(request.etag), std::move(identity));
+  co_return co_await answer_write(std::move(outcome), 204, std::move(spot));
+}
+
+using documents::Updated;
+
+constexpr std::string_view kMergePatch = "application/merge-patch+json";
+constexpr std::string_view kJsonPatch = "application/json-patch+json";
+
+// The patched document. A replay answers with the current one, which may be missing.
+Response patched_response(const Updated& updated) {
+  Response response = updated.document ? wire::encode(*updated.document) : Response{};
+  response.telemetry.conflicts = static_cast<std::uint32_t>(updated.conflicts);
+  return updated.replayed ? replayed(std::move(response)) : response;
+}
+
+// The patch as a change. What does not apply is remembered, to be told from other errors.
+documents::Modify modify_by(Patch patch, bool& refused) {
+  return [patch = std::move(patch), &refused](
+             const std::optional<documents::Content>& current) -> Result<documents::Modified> {
+    if (!current) return Keep{};
+    Result<std::string> patched = patch(current->bytes);
+    refused = !patched && patched.error().code == ErrorCode::invalid;
+    if (!patched) return std::unexpected(std::move(patched.error()));
+    return documents::Content{std::move(*patched), current->type};
+  };
+}
+
+Response error_response(const Error& error, bool refused) {
+  if (!refused) return problem(error);
+  return Problem(Code::invalid, error.message).status(422).finish();
+}
+
+struct PatchRequest {
+  Patch patch;
+  Bytes body;
+  documents::Identity identity;
+};
+
+documents::UpdateRequest update_by(PatchRequest wanted, bool& refused) {
+  return {.modify = modify_by(std::move(wanted.patch), refused),
+          .identity = std::move(wanted.identity),
+          .body = std::move(wanted.body)};
+}
+
+Plan<Response> answer_patch_if(Key key, std::string etag, PatchRequest wanted, HotSpot spot) {
+  bool refused = false;
+  documents::UpdateRequest request = update_by(std::move(wanted), refused);
+  Result<documents::WriteOutcome> outcome =
+      co_await attempt(documents::update_if(std::move(key), std::move(etag), std::move(request)));
+  if (!outcome) co_return error_response(outcome.error(), refused);
+  if (const auto* updated = std::get_if<Updated>(&*outcome)) co_return patched_response(*updated);
+  const auto* const failed = std::get_if<documents::PreconditionFailed>(&*outcome);
+  if (failed != nullptr && !failed->etag) co_return wire::no_document();
+  co_return co_await answer_write(std::move(*outcome), 200, std::move(spot));
+}
+
+Plan<Response> answer_contended(documents::Contended lost, HotSpot spot) {
+  const Time now = co_await store_now();
+  spot.conflicted(now);
+  Response response = Problem(Code::contended, "others always changed the document first")
+                          .integer("attempts", lost.attempts)
+                          .retry_after(std::chrono::seconds(1))
+                          .finish();
+  response.telemetry.conflicts = static_cast<std::uint32_t>(lost.attempts);
+  co_return response;
+}
+
+Plan<Response> answer_patch(Key key, PatchRequest wanted, documents::Contention& contention,
+                            HotSpot spot) {
+  bool refused = false;
+  documents::UpdateRequest request = update_by(std::move(wanted), refused);
+  Result<documents::UpdateOutcome> outcome =
+      co_await attempt(documents::update(std::move(key), std::move(request), contention));
+  if (!outcome) co_return error_response(outcome.error(), refused);
+  if (auto* lost = std::get_if<documents::Contended>(&*outcome)) {
+    co_return co_await answer_contended(std::move(*lost), std::move(spot));
+  }
+  if (std::holds_alternative<documents::NotFound>(*outcome)) co_return wire::no_document();
+  if (const auto* updated = std::get_if<Updated>(&*outcome)) co_return patched_response(*updated);
+  co_return wire::encode(wire::WriteAnswer(documents::Mismatch{}), 200);
+}
+
+// What the key stands for is the patch and its type.
+Result<PatchRequest> patch_request_of(const Call& call, const std::string& type) {
+  const std::string& text = call.request.body;
+  Result<std::string> id = idempotency_key(call.request.headers);
+  if (!id) return std::unexpected(std::move(id.error()));
+  Result<Patch> patch = type == kMergePatch ? merge_patch(text) : json_patch(text);
+  if (!patch) return std::unexpected(std::move(patch.error()));
+  return PatchRequest{std::move(*patch), type + '\n' + text, {.id = std::move(*id)}};
+}
+
+}  // namespace
 
 Answer get_document(Call& call) {
   Result<std::optional<Etags>> known = etags_in(call.request.headers, "If-None-Match");
@@ -69,6 +160,31 @@ Answer remove_document(Call& call) {
   if (!request) return std::move(request.error());
   return answer_remove(documents::document_key(call.name_space, call.name), std::move(*request),
                        call.hot_spot("docs"));
+}
+
+Answer patch_document(Call& call) {
+  const std::string type = media_type(call.request.headers);
+  if (type != kMergePatch && type != kJsonPatch) {
+    const std::string known = std::string(kMergePatch) + ", " + std::string(kJsonPatch);
+    return Problem(Code::invalid, "a patch is one of " + known)
+        .status(415)
+        .header("Accept-Patch", known)
+        .finish();
+  }
+  if (call.request.headers.find("If-None-Match")) {
+    return problem(Code::invalid, "a patch takes If-Match only");
+  }
+  Result<std::optional<std::string>> match = if_match_in(call.request.headers);
+  if (!match) return problem(match.error());
+  Result<PatchRequest> wanted = patch_request_of(call, type);
+  if (!wanted) return problem(wanted.error());
+  Key key = documents::document_key(call.name_space, call.name);
+  if (*match) {
+    return answer_patch_if(std::move(key), std::move(**match), std::move(*wanted),
+                           call.hot_spot("docs"));
+  }
+  return answer_patch(std::move(key), std::move(*wanted), call.service.contention(),
+                      call.hot_spot("docs"));
 }
 
 }  // namespace once::api

@@ -1,6 +1,6 @@
 // What is counted, and as what. The server counts each answer as it goes out; here that is done by
 // hand.
-#include "api/metrics.h"
+#include "metrics/answer_metrics.h"
 
 #include "api/routes.h"
 #include "api/service_fixture.h"
@@ -20,7 +20,7 @@ class ApiMetrics : public ServiceFixture {
     return response;
   }
 
-  // The value of a sample, such as `n_total{a="b"}`; -1 if there is none.
+  // The value of a sample, such as `n_total{a="b"}`; -1 if it is missing.
   double value(const std::string& sample) {
     const std::string text = "\n" + get("/metrics").body;
     const std::size_t at = text.find("\n" + sample + " ");
@@ -121,7 +121,7 @@ TEST_F(ApiMetrics, ALostRaceForADocumentIsAConflict) {
 }
 
 TEST_F(ApiMetrics, ARetryEitherSucceedsOrFails) {
-  Metrics& metrics = service_.metrics();
+  metrics::AnswerMetrics& metrics = service_.metrics();
   const Subject subject = subject_of("PATCH", "/v1/docs/a");
   metrics.answered(subject, {200, {}, "", {.conflicts = 2}}, 1ms);
   metrics.answered(subject, {409, {}, "", {.outcome = Outcome::contended, .conflicts = 9}}, 1ms);
@@ -139,7 +139,7 @@ TEST_F(ApiMetrics, AnErrorOfTheStoreIsCountedByItsReason) {
 }
 
 TEST_F(ApiMetrics, AnEventIsCountedByItsTypeAndTypesAreBounded) {
-  Metrics& metrics = service_.metrics();
+  metrics::AnswerMetrics& metrics = service_.metrics();
   const Subject subject = subject_of("POST", "/v1/events");
   for (int i = 0; i < 1'000; ++i) {
     metrics.answered(subject,

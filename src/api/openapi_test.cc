@@ -1,5 +1,5 @@
 // openapi.yaml says what there is: every route, and every status of it, which a case below gets.
-#include "api/openapi.h"
+#include "api/routes.h"
 
 #include <array>
 #include <set>
@@ -31,9 +31,9 @@ class RivalStore final : public Decorator<Store> {
  protected:
   Result<CommitOutcome> do_commit(Transaction transaction) override {
     const documents::Modify touch =
-        [](const std::optional<documents::Content>& standing) -> Result<documents::Modified> {
-      if (!standing) return Keep{};
-      return *standing;
+        [](const std::optional<documents::Content>& current) -> Result<documents::Modified> {
+      if (!current) return Keep{};
+      return *current;
     };
     EXPECT_TRUE(rival_.update("d", {touch, {}, {}}));
     return inner_.commit(transaction);

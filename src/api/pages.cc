@@ -1,6 +1,6 @@
 // The start page, health and readiness, metrics, and openapi.yaml.
 #include "api/call.h"
-#include "api/openapi.h"
+#include "api/routes.h"
 #include "primitives/keys.h"
 
 namespace once::api {

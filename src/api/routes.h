@@ -7,9 +7,12 @@
 #include <string>
 #include <string_view>
 
-#include "api/metrics.h"
+#include "metrics/answer_metrics.h"
 
 namespace once::api {
+
+using metrics::Primitive;
+using metrics::Subject;
 
 struct Answer;
 struct Call;
@@ -51,7 +54,7 @@ std::span<const Route> routes();
 // The row for a request. The views point into the target.
 struct RouteMatch {
   const Route* route = nullptr;    // Null: the path is unknown, or does not take the method.
-  const Route* any_row = nullptr;  // A row of the path for whatever method; null: unknown path.
+  const Route* any_row = nullptr;  // A row of the path, for any method; null: unknown path.
   std::string_view name;           // Of the path's "{}", still percent-encoded.
   std::string_view query;          // Without the question mark.
 };
@@ -61,6 +64,9 @@ RouteMatch match_route(std::string_view method, std::string_view target);
 
 // The methods that the target's path takes, as in the header Allow; empty if the path is unknown.
 std::string allowed_methods(std::string_view target);
+
+// The same as openapi.yaml, as it was when this was built.
+std::string_view openapi_yaml();
 
 // What a request is counted as. One whose method the path does not take still counts as a request
 // to the path's primitive.

@@ -23,7 +23,7 @@ TEST(Routes, EveryRowIsComplete) {
     EXPECT_TRUE(row.path.starts_with('/'));
     EXPECT_EQ(row.path.find("{}"), row.path.rfind("{}"));
     EXPECT_NE(row.handler, nullptr);
-    EXPECT_LT(static_cast<std::size_t>(row.subject.primitive), kPrimitives);
+    EXPECT_LT(static_cast<std::size_t>(row.subject.primitive), metrics::kPrimitives);
     const bool changes = row.access == Access::write;
     if (row.access != Access::admin) {
       EXPECT_EQ(row.subject.reads, !changes);

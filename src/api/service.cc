@@ -113,6 +113,17 @@ std::optional<Response> refusal(const Request& request, Access access, Call& cal
   return std::nullopt;
 }
 
+// The value of a parameter; empty if it is missing or empty.
+template <class Value>
+Result<std::optional<Value>> parsed(std::string_view name, const std::optional<std::string>& text,
+                                    std::optional<Value> (*parse)(std::string_view),
+                                    std::string_view what) {
+  if (!text || text->empty()) return std::nullopt;
+  const std::optional<Value> value = parse(*text);
+  if (!value) return failure(ErrorCode::invalid, std::string(name).append(" is not ").append(what));
+  return value;
+}
+
 }  // namespace
 
 Result<Json> Call::json() const { return parse_json(request.body.empty() ? "{}" : request.body); }
@@ -124,27 +135,15 @@ std::optional<std::string> Call::parameter(std::string_view name) {
 }
 
 Result<std::optional<std::int64_t>> Call::integer(std::string_view name) {
-  const auto text = parameter(name);
-  if (!text || text->empty()) return std::nullopt;
-  const auto value = parse_integer(*text);
-  if (!value) return failure(ErrorCode::invalid, std::string(name) + " is not an integer");
-  return value;
+  return parsed(name, parameter(name), parse_integer, "an integer");
 }
 
 Result<std::optional<Time>> Call::time(std::string_view name) {
-  const auto text = parameter(name);
-  if (!text || text->empty()) return std::nullopt;
-  const auto value = parse_time(*text);
-  if (!value) return failure(ErrorCode::invalid, std::string(name) + " is not a time of RFC 3339");
-  return value;
+  return parsed(name, parameter(name), parse_time, "a time of RFC 3339");
 }
 
 Result<std::optional<Duration>> Call::duration(std::string_view name) {
-  const auto text = parameter(name);
-  if (!text || text->empty()) return std::nullopt;
-  const auto value = parse_duration(*text);
-  if (!value) return failure(ErrorCode::invalid, std::string(name) + " is not a duration");
-  return value;
+  return parsed(name, parameter(name), parse_duration, "a duration");
 }
 
 HotSpot Call::hot_spot(std::string_view kind) const {

@@ -3,13 +3,13 @@
 // outlive the plans it returned.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <variant>
 
-#include "api/answer.h"
 #include "api/hot_keys.h"
-#include "api/metrics.h"
 #include "api/tokens.h"
+#include "metrics/answer_metrics.h"
 #include "once/claims.h"
 #include "once/documents.h"
 #include "once/log.h"
@@ -18,6 +18,32 @@
 #include "wire/message.h"
 
 namespace once::api {
+
+// What a handler of a forwarded event is told about the request that brought the event.
+struct ForwardContext {
+  std::string traceparent;  // Its parent is the span of this server.
+  std::string tracestate;
+  std::string request_id;
+};
+
+// Work that runs by itself once it is started, and not as a plan of the caller's driver.
+struct Deferred {
+  using Done = std::move_only_function<void(Response)>;
+
+  Duration patience{};  // The longest it may take.
+
+  // `done` gets the answer on any thread, perhaps before this returns; it must not block.
+  std::move_only_function<void(ForwardContext context, Done done)> start;
+};
+
+// What an operation returns: an answer, or work that leads to one. A driver gives up on a plan
+// after kAttemptLife and the time it `waits` for others: a request that may be sent again must not
+// be under way for longer.
+struct Answer : std::variant<Response, Plan<Response>, Deferred> {
+  using variant::variant;
+
+  Duration waits{};
+};
 
 struct Call;
 class Checkpoints;
@@ -60,7 +86,7 @@ class Service {
   tallies::KnownTallies& known_tallies() { return known_tallies_; }
   HotKeys& hot() { return hot_; }
   tokens::Table& tokens() { return tokens_; }
-  Metrics& metrics() { return metrics_; }
+  metrics::AnswerMetrics& metrics() { return metrics_; }
 
  private:
   const ServiceOptions options_;
@@ -70,7 +96,7 @@ class Service {
   tallies::KnownTallies known_tallies_;
   HotKeys hot_;
   tokens::Table tokens_;
-  Metrics metrics_;
+  metrics::AnswerMetrics metrics_;
 };
 
 // The longest that a request may wait for a claim, and that any request may take.

@@ -1,4 +1,4 @@
-// Tokens of callers. The store holds only hashes, which nobody can use as tokens.
+// Tokens of callers. The store holds only hashes, which are no use as tokens.
 #pragma once
 
 #include <optional>

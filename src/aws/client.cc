@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "aws/service_error.h"
+#include "aws/message.h"
 
 namespace once::aws {
 namespace {

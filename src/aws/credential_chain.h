@@ -10,8 +10,8 @@
 
 #include <memory>
 
+#include "aws/configuration.h"
 #include "aws/credentials.h"
-#include "aws/environment.h"
 
 namespace once::aws {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "aws/client.h"
+#include "aws/configuration.h"
 #include "aws/credential_chain.h"
-#include "aws/profiles.h"
 #include "testing/code_of.h"
 #include "testing/manual_clock.h"
 #include "testing/relay/dynamodb_faults.h"

@@ -18,13 +18,6 @@ static_assert(CURL_ERROR_SIZE <= 256);
 // outcome is unknown.
 constexpr long kLongestIdleSeconds = 30;
 
-std::string_view trimmed(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
 }  // namespace
 
 Exchange::Exchange() : handle_(curl_easy_init()) {

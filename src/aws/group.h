@@ -1,6 +1,6 @@
 // Many independent commits at once, for stores whose engine takes them one by one. Those that share
 // no key are in flight together; of those that do, the later waits for the earlier's answer, and is
-// not sent at all if that one is still open: then whoever asked tries both again, in their order
+// not sent at all if that one is still open: the caller then tries both again, in their order
 // (docs/hazards.md#h26).
 #pragma once
 
@@ -33,7 +33,7 @@ class CommitAttempt {
 
   virtual void take(Result<Response> response) = 0;
 
-  // Whether a while should pass before next(): somebody else is at it.
+  // Whether next() should wait a while: another writer is at the key.
   virtual bool wants_pause() const = 0;
 
   // As it stands if no more is sent.

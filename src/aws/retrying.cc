@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "aws/service_error.h"
+#include "aws/message.h"
 #include "once/write.h"
 
 namespace once::aws {
@@ -29,7 +29,7 @@ class Trial {
     const bool says_nothing = code == ErrorCode::unavailable || code == ErrorCode::denied;
     unknown_ |= code == ErrorCode::unknown;
     if (unknown_ && says_nothing) {
-      answer = failure(ErrorCode::unknown, "sent again after a lost reply, in vain");
+      answer = failure(ErrorCode::unknown, "the reply was lost, and sending it again did not help");
     }
     answer_ = std::move(answer);
     return code == ErrorCode::unavailable || (code == ErrorCode::unknown && request.repeatable);

@@ -23,7 +23,7 @@ class Retrying {
       : client_(client), clock_(clock), entropy_(entropy) {}
 
   // The last answer to each. Once an attempt was `unknown`, a later "unavailable" or "denied" does
-  // not tell what became of the first attempt: the answer is then `unknown`, too.
+  // not tell the outcome of the first attempt: the answer is then `unknown`, too.
   std::vector<Result<Response>> send(std::span<const Request> requests, Deadline deadline);
   Result<Response> send(const Request& request, Deadline deadline);
 

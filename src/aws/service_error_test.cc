@@ -1,4 +1,4 @@
-#include "aws/service_error.h"
+#include "aws/message.h"
 
 #include <gtest/gtest.h>
 

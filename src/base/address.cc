@@ -37,7 +37,7 @@ Result<std::map<std::string, std::string>> options_in(std::string_view text) {
     }
     const std::string name(one.substr(0, equals));
     if (!options.emplace(name, std::move(*value)).second) {
-      return failure(ErrorCode::invalid, "option \"" + name + "\" stands twice in an address");
+      return failure(ErrorCode::invalid, "option \"" + name + "\" is given twice in an address");
     }
   }
   return options;

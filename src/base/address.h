@@ -37,4 +37,20 @@ Result<std::map<std::string, std::string>> options_in(std::string_view text);
 using SetOption = std::function<Result<void>(const std::string& name, const std::string& value)>;
 Result<void> for_each_option(const Address& address, const SetOption& set);
 
+// `options` as the address changes them. `invalid` for an option that `set` does not take; `known`
+// says which there are.
+template <class Options>
+Result<Options> with_options(const Address& address, Options options, std::string_view known,
+                             bool (*set)(Options&, std::string_view name,
+                                         const std::string& value)) {
+  Result<void> ok = for_each_option(
+      address, [&](const std::string& name, const std::string& value) -> Result<void> {
+        if (set(options, name, value)) return {};
+        return failure(ErrorCode::invalid,
+                       std::string(known) + ", not \"" + name + "=" + value + "\"");
+      });
+  if (!ok) return std::unexpected(std::move(ok.error()));
+  return options;
+}
+
 }  // namespace once

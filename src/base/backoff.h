@@ -1,7 +1,8 @@
-// Pauses between tries. They are random, so that the clients of a server that was down do not all
-// come back at the same moment.
+// Pauses between tries, and the end of a call that may take several. Pauses are random, so that the
+// clients of a server that was down do not all come back at the same moment.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "once/entropy.h"
@@ -41,6 +42,21 @@ class Backoff {
   Entropy& entropy_;
   const Time until_;
   int retry_ = 0;
+};
+
+// The end of a call that may take several steps.
+class Deadline {
+ public:
+  // `clock` must outlive it.
+  Deadline(Clock& clock, Duration within) : clock_(clock), until_(later(clock.now(), within)) {}
+
+  Duration left() const { return std::max(until_ - clock_.now(), Duration::zero()); }
+  bool over() const { return clock_.now() >= until_; }
+  Time until() const { return until_; }
+
+ private:
+  Clock& clock_;
+  const Time until_;
 };
 
 }  // namespace once

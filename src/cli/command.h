@@ -52,7 +52,7 @@ std::span<const Command> commands();
 // What every command takes: --store, --namespace, ...
 std::span<const Option> common_options();
 
-// Null when there is none of this name.
+// Null for an unknown name.
 const Command* find_command(std::string_view name);
 
 // Says on stderr that there is no such command, and which one may have been meant.

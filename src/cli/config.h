@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "events/routes.h"
 #include "once/error.h"
 
 namespace once::cli {
@@ -28,5 +29,17 @@ class Config {
 // `invalid`: no such file, no TOML, or a key that no command takes, so that a typo is not silently
 // ignored.
 Result<Config> load_config(const std::string& file);
+
+// The routes of events in the configuration file:
+//
+//   [[route]]
+//   type    = "network.notifi.lambda.build.*"
+//   forward = "http://127.0.0.1:8080/build"
+//   log     = "builds"
+//   tally   = "builds-per-type"
+//   ttl     = "24h"
+//
+// In the order of the file; empty if it has none. `invalid` says which route and which field.
+Result<events::EventRoutes> load_routes(const std::string& file);
 
 }  // namespace once::cli

@@ -85,7 +85,7 @@ class Display {
   bool shown_ = false;
 };
 
-// The table: what was done to both sides, and what came of it.
+// The table: what was done to both sides, and its result.
 class Sheet {
  public:
   void fact(std::string_view name, std::uint64_t naive, std::uint64_t once) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/deadline.h"
+#include "base/backoff.h"
 #include "directory/owner.h"
 #include "once/open.h"
 

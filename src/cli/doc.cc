@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "cli/answer.h"
-#include "cli/content.h"
+#include "cli/input.h"
 #include "cli/request.h"
 #include "cli/target.h"
 #include "cli/terminal.h"

@@ -1,12 +1,136 @@
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <functional>
 #include <iostream>
+#include <limits>
+#include <map>
+#include <string>
 
 #include "cli/answer.h"
-#include "cli/export_text.h"
-#include "cli/walk.h"
+#include "cli/export_json.h"
+#include "cli/invocation.h"
+#include "cli/request.h"
+#include "cli/target.h"
+#include "cli/terminal.h"
+#include "wire/json.h"
+#include "wire/text.h"
 
 namespace once::cli::export_command {
 namespace {
+
+// A walk through the items of a store, and what it met, so that two walks can be compared. A page
+// is no snapshot, but two walks that met the same items under the same versions are: each item was
+// what it is at the moment between them, because no version is ever used again. What expired
+// meanwhile is left out of the comparison, as it is absent either way.
+class Walk {
+ public:
+  Walk(const Invocation& invocation, Target& target, Progress& progress);
+
+  // All items, or those of the namespace that is named. `on_item` is given each as a line of JSON,
+  // and its check. What could not be done is told, and its exit code is returned.
+  using OnItem = std::function<void(const std::string& line, std::uint32_t check)>;
+  int run(const OnItem& on_item);
+
+  Time began() const { return began_; }  // By the store's clock.
+  bool alone() const { return alone_; }  // No other process could write meanwhile.
+
+  // Whether another walk, begun after this one, met the same.
+  bool agrees_with(const Walk& later) const;
+
+ private:
+  struct Sum {
+    std::uint64_t items = 0;
+    std::uint64_t hashes = 0;
+    friend bool operator==(const Sum&, const Sum&) = default;
+  };
+
+  int take(const api::Response& page, const OnItem& on_item);
+  void note(const std::string& line, api::Json item);
+  Sum after(std::int64_t minute) const;  // Of what expires later.
+
+  const Invocation& invocation_;
+  Target& target_;
+  Progress& progress_;
+
+  bool started_ = false;
+  bool alone_ = false;
+  Time began_;
+  Time ended_;
+  std::string cursor_;  // Empty at the end.
+
+  std::map<std::int64_t, Sum> by_expiry_;  // By minutes since 1970, up to some days ahead.
+};
+
+constexpr std::int64_t kMinute = 60'000;
+constexpr std::int64_t kNoExpiry = std::numeric_limits<std::int64_t>::max();
+constexpr Duration kSoon = std::chrono::days(3);  // Longer than any walk.
+
+std::int64_t minute_of(Time time) { return time.time_since_epoch().count() / kMinute; }
+
+std::int64_t integer_of(api::Json item, std::string_view name, std::int64_t absent) {
+  std::int64_t value = 0;
+  return item.at_key(name).get(value) == simdjson::SUCCESS ? value : absent;
+}
+
+Walk::Walk(const Invocation& invocation, Target& target, Progress& progress)
+    : invocation_(invocation), target_(target), progress_(progress) {}
+
+int Walk::run(const OnItem& on_item) {
+  do {
+    const std::string query = cursor_.empty() ? "" : "?cursor=" + cursor_;
+    const auto page = target_.call(request_for(invocation_, "GET", "/v1/items" + query));
+    if (!page) return print_error(invocation_, page.error());
+    if (page->status != 200) return print_error(invocation_, *page);
+    if (const int exit = take(*page, on_item); exit != kDone) return exit;
+  } while (!cursor_.empty() && std::cout);
+  return kDone;
+}
+
+int Walk::take(const api::Response& page, const OnItem& on_item) {
+  const Result<api::Json> body = api::parse_json(page.body);
+  simdjson::dom::array items;
+  const auto time = body ? api::parse_time(member(*body, "time")) : std::nullopt;
+  if (!time || body->at_key("items").get(items) != simdjson::SUCCESS) {
+    return print_error(invocation_, {ErrorCode::corrupt, "the answer is no page of items"});
+  }
+  if (!started_) {
+    began_ = *time;
+    alone_ = target_.holds_store();
+    started_ = true;
+  }
+  ended_ = *time;
+  for (const api::Json item : items) {
+    const std::string line = api::to_line(item);
+    note(line, item);
+    on_item(line, static_cast<std::uint32_t>(integer_of(item, "check", 0)));
+  }
+  progress_.add(items.size());
+  cursor_ = member(*body, "cursor");
+  return kDone;
+}
+
+void Walk::note(const std::string& line, api::Json item) {
+  const std::int64_t expiry = integer_of(item, "expiry", kNoExpiry) / kMinute;
+  Sum& sum = by_expiry_[std::min(expiry, minute_of(began_ + kSoon))];
+  ++sum.items;
+  sum.hashes += std::hash<std::string>()(line);
+}
+
+Walk::Sum Walk::after(std::int64_t minute) const {
+  Sum total;
+  for (auto sum = by_expiry_.upper_bound(minute); sum != by_expiry_.end(); ++sum) {
+    total.items += sum->second.items;
+    total.hashes += sum->second.hashes;
+  }
+  return total;
+}
+
+// The last page may have been read some time after its store said what time it is.
+bool Walk::agrees_with(const Walk& later) const {
+  const std::int64_t expired = minute_of(later.ended_ + kAttemptLife);
+  return after(expired) == later.after(expired);
+}
 
 int run(const Invocation& invocation) {
   const auto target = open_target(invocation);

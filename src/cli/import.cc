@@ -1,15 +1,24 @@
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
 #include <iostream>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "cli/answer.h"
-#include "cli/import_input.h"
-#include "cli/progress.h"
+#include "cli/export_json.h"
+#include "cli/input.h"
 #include "cli/request.h"
 #include "cli/target.h"
 #include "cli/terminal.h"
@@ -19,6 +28,164 @@
 
 namespace once::cli::import_command {
 namespace {
+
+// An export that is read twice: once to see that all of it is sound, and then to import it. What
+// comes through a pipe is kept in a file without a name meanwhile.
+class ImportInput {
+ public:
+  explicit ImportInput(int file) : file_(file) {}
+  ~ImportInput();
+  ImportInput(const ImportInput&) = delete;
+  ImportInput& operator=(const ImportInput&) = delete;
+
+  // `invalid`, with the number of the line, for what is no export, is damaged or does not end.
+  Result<LastLine> check();
+
+  // After check(): each item as its line, until `on_item` fails. `denied` when what is read is no
+  // longer what was checked.
+  using OnItem = std::function<Result<void>(const ItemLine& item, const std::string& line)>;
+  Result<void> each(const OnItem& on_item);
+
+ private:
+  Result<void> keep_lines();
+  Result<void> keep(const std::string& line);
+
+  const int file_;
+  off_t begin_ = 0;
+  int kept_ = -1;  // The file without a name, if there is one.
+};
+
+constexpr Lines::Room kRoom = {.lines = 1'000, .bytes = 4U << 20};
+
+std::unexpected<Error> bad_input(std::string problem) {
+  return failure(ErrorCode::invalid, std::move(problem));
+}
+
+std::unexpected<Error> cannot_keep() {
+  const std::string why = std::error_code(errno, std::generic_category()).message();
+  return failure(ErrorCode::denied, "the input cannot be kept in a temporary file: " + why);
+}
+
+// Reads an export once, from its first line to its last.
+class ExportReader {
+ public:
+  // The item of the line; nothing for a line without one.
+  Result<std::optional<ItemLine>> take(std::string_view text) {
+    ++line_;
+    if (text.empty()) return std::nullopt;
+    Result<ExportLine> line = parse_export_line(text);
+    Result<std::optional<ItemLine>> item =
+        line ? place(std::move(*line))
+             : Result<std::optional<ItemLine>>(std::unexpected(std::move(line.error())));
+    if (!item) {
+      std::string where = "line ";
+      where.append(std::to_string(line_)).append(": ").append(item.error().message);
+      return failure(item.error().code, std::move(where));
+    }
+    return item;
+  }
+
+  Result<LastLine> finish() const {
+    if (last_) return *last_;
+    return bad_input("the export is not complete: its last line is missing");
+  }
+
+ private:
+  Result<std::optional<ItemLine>> place(ExportLine line) {
+    const bool is_first = std::holds_alternative<FirstLine>(line);
+    if (is_first == begun_) return bad_input("this is no export of once");
+    begun_ = true;
+    if (last_) return bad_input("there is more after the last line");
+    if (const auto* last = std::get_if<LastLine>(&line)) {
+      last_ = *last;
+      if (last->items != items_) {
+        std::string problem = "the export had ";
+        problem.append(std::to_string(last->items)).append(" items, not ");
+        return bad_input(problem.append(std::to_string(items_)));
+      }
+      if (last->check != check_) return bad_input("the export had other items");
+    }
+    if (auto* item = std::get_if<ItemLine>(&line)) {
+      ++items_;
+      check_ += item->check;
+      return std::move(*item);
+    }
+    return std::nullopt;
+  }
+
+  std::uint64_t line_ = 0;
+  std::uint64_t items_ = 0;
+  std::uint32_t check_ = 0;  // Wraps around.
+  bool begun_ = false;
+  std::optional<LastLine> last_;
+};
+
+// Hands over line by line what is read from `file`.
+template <class OnLine>
+Result<void> each_line(int file, OnLine on_line) {
+  Lines lines(file, Lines::Empty::keep);
+  for (;;) {
+    const std::vector<std::string> batch = lines.next(kRoom, Lines::Partial::at_the_end);
+    if (lines.broken()) return std::unexpected(*lines.broken());
+    if (batch.empty()) return {};
+    for (const std::string& line : batch) {
+      if (Result<void> ok = on_line(line); !ok) return ok;
+    }
+  }
+}
+
+ImportInput::~ImportInput() {
+  if (kept_ >= 0) ::close(kept_);
+}
+
+Result<void> ImportInput::keep_lines() {
+  std::error_code error;
+  std::string name = std::filesystem::temp_directory_path(error) / "once-import-XXXXXX";
+  if (error) return failure(ErrorCode::denied, "there is no directory for temporary files");
+  kept_ = ::mkstemp(name.data());
+  if (kept_ < 0) return cannot_keep();
+  ::unlink(name.c_str());
+  return {};
+}
+
+Result<void> ImportInput::keep(const std::string& line) {
+  std::string_view left = line;
+  while (!left.empty()) {
+    const ssize_t count = ::write(kept_, std::to_address(left.begin()), left.size());
+    if (count < 0 && errno != EINTR) return cannot_keep();
+    if (count > 0) left.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return {};
+}
+
+Result<LastLine> ImportInput::check() {
+  begin_ = ::lseek(file_, 0, SEEK_CUR);
+  if (begin_ < 0) {
+    if (Result<void> ok = keep_lines(); !ok) return std::unexpected(ok.error());
+  }
+  ExportReader reading;
+  const Result<void> ok = each_line(file_, [&](const std::string& line) -> Result<void> {
+    const auto item = reading.take(line);
+    if (!item) return std::unexpected(item.error());
+    return kept_ >= 0 ? keep(line + "\n") : Result<void>();
+  });
+  if (!ok) return std::unexpected(ok.error());
+  return reading.finish();
+}
+
+Result<void> ImportInput::each(const OnItem& on_item) {
+  const int file = kept_ >= 0 ? kept_ : file_;
+  if (::lseek(file, kept_ >= 0 ? 0 : begin_, SEEK_SET) < 0) return cannot_keep();
+  ExportReader reading;
+  const Result<void> ok = each_line(file, [&](const std::string& line) -> Result<void> {
+    Result<std::optional<ItemLine>> item = reading.take(line);
+    if (!item) return std::unexpected(item.error());
+    return *item ? on_item(**item, line) : Result<void>();
+  });
+  if (!ok) return ok;
+  const Result<LastLine> last = reading.finish();
+  return last ? Result<void>() : std::unexpected(last.error());
+}
 
 // What goes into one request; a line that is larger goes alone.
 constexpr std::size_t kLines = 1'000;
@@ -151,7 +318,7 @@ const Command kCommand = {
     .help = R"help(Usage: once import [--namespace NAME]
 
 Reads on standard input what 'once export' wrote, all of it or the items of one namespace, into a
-store that should be empty: what stands there already is left as it is, and exit is 1 if it is not the
+store that should be empty: what is there already is left as it is, and exit is 1 if it is not the
 same. Nothing is imported before all of the input was found whole and sound; a bad line is named by
 its number. An import that was cut short is simply repeated.
 

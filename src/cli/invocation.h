@@ -33,12 +33,12 @@ struct Invocation {
   std::optional<std::string> option(std::string_view name) const;
   bool flag(std::string_view name) const;
 
-  // `invalid` if it was given and is none.
+  // `invalid` if it was given and is not a number.
   Result<std::optional<std::int64_t>> integer(std::string_view name) const;
 };
 
 // The verb that `arguments` begin with, taken from them; the only one, if the command has no more.
-// `invalid`: there is none of that name, and what there is.
+// `invalid` for an unknown name; the message lists the known ones.
 Result<const Verb*> take_verb(const Command& command, std::span<const std::string_view>& arguments);
 
 // `invalid`: an unknown option, a missing value, too many words or too few; a configuration that

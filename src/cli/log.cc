@@ -5,8 +5,7 @@
 
 #include "cli/answer.h"
 #include "cli/events.h"
-#include "cli/lines.h"
-#include "cli/progress.h"
+#include "cli/input.h"
 #include "cli/request.h"
 #include "cli/target.h"
 #include "cli/terminal.h"

@@ -2,9 +2,8 @@
 #include <iostream>
 
 #include "cli/answer.h"
-#include "cli/bounds.h"
 #include "cli/invocation.h"
-#include "cli/journal_option.h"
+#include "cli/serving_options.h"
 #include "cli/target.h"
 #include "client/url.h"
 #include "proxy/serve.h"

@@ -4,10 +4,9 @@
 #include <iostream>
 
 #include "cli/answer.h"
-#include "cli/bounds.h"
-#include "cli/event_routes.h"
+#include "cli/config.h"
 #include "cli/invocation.h"
-#include "cli/journal_option.h"
+#include "cli/serving_options.h"
 #include "cli/target.h"
 
 namespace once::cli::serve_command {

@@ -4,8 +4,7 @@
 #include <iostream>
 
 #include "cli/answer.h"
-#include "cli/lines.h"
-#include "cli/progress.h"
+#include "cli/input.h"
 #include "cli/request.h"
 #include "cli/target.h"
 #include "cli/terminal.h"

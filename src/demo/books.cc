@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "client/http_client.h"
-#include "demo/names.h"
 #include "wire/log.h"
 #include "wire/tallies.h"
 #include "wire/text.h"
@@ -11,7 +10,6 @@
 namespace once::demo {
 namespace {
 
-constexpr Duration kPatience = std::chrono::seconds(30);
 constexpr wire::DataForm kForm = wire::DataForm::json;
 
 class Reader {
@@ -106,6 +104,28 @@ Result<Books> Reader::read_guarded() {
 }
 
 }  // namespace
+
+Audit audit(const Schedule& schedule, const Books& books) {
+  std::vector<std::uint64_t> times(schedule.orders.size());
+  Audit found;
+  std::uint64_t empty = 0;  // Since the last line.
+  for (const std::optional<std::uint32_t>& line : books.lines) {
+    if (!line) {
+      ++empty;
+      continue;
+    }
+    found.gaps += empty;
+    empty = 0;
+    ++times.at(*line);
+  }
+  for (const std::uint64_t count : times) {
+    if (count == 0) ++found.lost;
+    if (count > 0) ++found.applied;
+    if (count > 1) found.repeated += count - 1;
+  }
+  found.off_by = books.cents - schedule.total_cents();
+  return found;
+}
 
 Result<Books> read_books(Way way, const std::string& url, std::uint32_t orders,
                          std::uint64_t most_lines) {

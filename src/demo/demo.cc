@@ -142,7 +142,7 @@ class Race {
 Result<std::variant<DemoReport, Interrupted>> run_demo(const DemoOptions& options,
                                                        const Progress& progress) {
   const Schedule schedule = make_schedule(options.seed, options.sizes);
-  const TemporaryDirectory directory;  // Outlives those who use it.
+  const TemporaryDirectory directory;  // Outlives its users.
   if (directory.path().empty()) {
     return failure(ErrorCode::unavailable, "no temporary directory can be made");
   }

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "demo/audit.h"
+#include "demo/books.h"
 #include "demo/queue.h"
 #include "demo/store_process.h"
 #include "demo/worker.h"

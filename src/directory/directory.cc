@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/backoff.h"
-#include "base/deadline.h"
 #include "base/mutex.h"
 #include "local/local.h"
 #include "remote/remote.h"

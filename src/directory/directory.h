@@ -1,7 +1,7 @@
 // The primitives in the directory of an embedded store, which is shared with servers and commands:
 // each call goes to the server that has the directory, or to the store, which is open for the
 // length of the call only. So a program that does something else between two calls, such as waiting
-// for a command, is in nobody's way.
+// for a command, blocks no other.
 #pragma once
 
 #include <filesystem>

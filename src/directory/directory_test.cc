@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "directory/address_file.h"
+#include "directory/owner.h"
 #include "once/local.h"
 #include "once/memory_store.h"
 #include "once/open.h"

@@ -1,14 +1,18 @@
 #include "directory/owner.h"
 
 #include <algorithm>
+#include <fstream>
 #include <utility>
 
 #include "client/http_client.h"
-#include "directory/address_file.h"
 #include "wire/json.h"
 
 namespace once::directory {
 namespace {
+
+std::filesystem::path file_in(const std::filesystem::path& directory) {
+  return directory / "server";
+}
 
 constexpr Duration kLookAgain = std::chrono::milliseconds(250);  // For a server, while waiting.
 constexpr Duration kHealthWithin = std::chrono::seconds(1);
@@ -20,6 +24,34 @@ bool is_instance(const api::Response& health, std::string_view instance) {
 }
 
 }  // namespace
+
+Result<AddressFile> AddressFile::write(const std::filesystem::path& directory,
+                                       const ServerAddress& address) {
+  const std::filesystem::path path = file_in(directory);
+  const std::filesystem::path fresh = path.string() + ".new";
+  std::error_code error;
+  {
+    std::ofstream out(fresh, std::ios::trunc);
+    out << address.url << '\n' << address.instance << '\n';
+    out.flush();
+    if (!out) return failure(ErrorCode::unavailable, "cannot write " + fresh.string());
+  }
+  std::filesystem::rename(fresh, path, error);  // Readers see the whole file or none.
+  if (error) return failure(ErrorCode::unavailable, "cannot write " + path.string());
+  return AddressFile(path);
+}
+
+AddressFile::~AddressFile() {
+  std::error_code ignored;
+  if (!path_.empty()) std::filesystem::remove(path_, ignored);
+}
+
+std::optional<ServerAddress> AddressFile::read(const std::filesystem::path& directory) {
+  std::ifstream in(file_in(directory));
+  ServerAddress address;
+  if (!std::getline(in, address.url) || !std::getline(in, address.instance)) return std::nullopt;
+  return address;
+}
 
 // Asked without a token: that is for the server that has the directory, not for another program
 // that listens now where the server did.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 
+#include "base/uri.h"
 #include "wire/text.h"
 
 namespace once::events {
@@ -15,52 +16,8 @@ using api::is_utf8;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 bool is_one_of(char c, std::string_view those) { return those.find(c) != std::string_view::npos; }
-
-// Unreserved and sub-delims of RFC 3986, and what a path, a query and a fragment have besides.
-bool in_uri(char c) { return is_alpha(c) || is_digit(c) || is_one_of(c, "-._~!$&'()*+,;=:@/?"); }
-
-bool is_scheme(std::string_view text) {
-  return !text.empty() && is_alpha(text.front()) && std::ranges::all_of(text, [](char c) {
-    return is_alpha(c) || is_digit(c) || is_one_of(c, "+-.");
-  });
-}
-
-// All of it but what the grammar says of single parts: each character may stand in a URI, and a %
-// is followed by two hex digits. Brackets are for the addresses of hosts.
-bool has_sound_characters(std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%') {
-      if (i + 2 >= text.size() || !is_hex(text[i + 1]) || !is_hex(text[i + 2])) return false;
-      i += 2;
-    } else if (!in_uri(text[i])) {
-      return false;
-    }
-  }
-  return true;
-}
-
-bool is_authority(std::string_view text) {
-  const std::size_t at = text.find('@');
-  if (at != std::string_view::npos) {
-    if (!has_sound_characters(text.substr(0, at))) return false;
-    text.remove_prefix(at + 1);
-  }
-  if (text.starts_with('[')) {
-    const std::size_t end = text.find(']');
-    if (end == std::string_view::npos || !has_sound_characters(text.substr(1, end - 1))) {
-      return false;
-    }
-    text.remove_prefix(end + 1);
-    if (!text.empty() && text.front() != ':') return false;
-  }
-  const std::size_t colon = text.find(':');
-  const std::string_view port = colon == std::string_view::npos ? "" : text.substr(colon + 1);
-  return text.find('@') == std::string_view::npos && has_sound_characters(text) &&
-         std::ranges::all_of(port, is_digit);
-}
 
 // What comes before the first of `ends`, taken from the front.
 std::string_view take_until(std::string_view& text, std::string_view ends) {
@@ -203,28 +160,6 @@ Result<void> check_attributes(const EventAttributes& attributes) {
     if (Result<void> ok = check(attribute); !ok) return ok;
   }
   return {};
-}
-
-bool is_uri_reference(std::string_view text) {
-  const std::size_t hash = std::min(text.find('#'), text.size());
-  if (hash < text.size() && !has_sound_characters(text.substr(hash + 1))) return false;
-  std::string_view rest = text.substr(0, hash);
-  const std::size_t colon = rest.find_first_of(":/?");
-  if (colon != std::string_view::npos && rest[colon] == ':') {
-    if (!is_scheme(rest.substr(0, colon))) return false;
-    rest.remove_prefix(colon + 1);
-  }
-  if (rest.starts_with("//")) {
-    rest.remove_prefix(2);
-    if (!is_authority(take_until(rest, "/?"))) return false;
-  }
-  return has_sound_characters(rest);
-}
-
-bool is_absolute_uri(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  return colon != std::string_view::npos && is_scheme(text.substr(0, colon)) &&
-         colon + 1 < text.size() && is_uri_reference(text);
 }
 
 bool is_media_type(std::string_view text) {

@@ -25,10 +25,6 @@ const std::string* find_attribute(const EventAttributes& attributes, std::string
 // value that the specification does not allow.
 Result<void> check_attributes(const EventAttributes& attributes);
 
-// A URI-reference of RFC 3986, and one with a scheme.
-bool is_uri_reference(std::string_view text);
-bool is_absolute_uri(std::string_view text);
-
 // `type/subtype`, with or without parameters.
 bool is_media_type(std::string_view text);
 

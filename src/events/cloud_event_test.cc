@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/uri.h"
 #include "events/routes.h"
 
 namespace once::events {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "events/answers.h"
-#include "kernel/back_off.h"
 #include "once/effects.h"
+#include "primitives/commit_resolved.h"
 #include "primitives/prepared_effects.h"
 #include "wire/json.h"
 #include "wire/problem.h"

@@ -5,6 +5,7 @@
 
 #include "base/digest.h"
 #include "base/encoding.h"
+#include "base/uri.h"
 
 namespace once::events {
 namespace {
@@ -62,7 +63,7 @@ void Forwarder::give_back(const std::string& server, Client client) {
 
 Result<Response> Forwarder::send(const EventWork& work, const Claimed* claimed,
                                  const ForwardContext& context) {
-  std::optional<ForwardUrl> url = parse_forward(work.route.forward);
+  std::optional<HttpEndpoint> url = parse_endpoint(work.route.forward);
   if (!url) return failure(ErrorCode::invalid, "the route's forward is no URL");
   const Request request = request_of(work, std::move(url->target), claimed, context);
   Client client = take(url->server);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "api/answer.h"
+#include "api/service.h"
 #include "base/mutex.h"
 #include "client/http_client.h"
 #include "events/event_plans.h"

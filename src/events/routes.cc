@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
-#include "events/attributes.h"
+#include "base/uri.h"
 #include "primitives/keys.h"
 
 namespace once::events {
 namespace {
 
 constexpr std::size_t kMaxPattern = 512;
-constexpr std::size_t kMaxUrl = 2'048;
 constexpr Duration kLongestTtl = std::chrono::days(3'650);
 constexpr Duration kShortestLease = std::chrono::seconds(1);
 constexpr Duration kLongest = std::chrono::hours(1);
@@ -33,7 +32,7 @@ Result<void> check_route(const EventRoute& route) {
   if (route.type.size() > kMaxPattern || !keys::check_name(route.type)) {
     return wrong("type is 1 to 512 bytes of UTF-8 without control characters");
   }
-  if (!route.forward.empty() && !parse_forward(route.forward)) {
+  if (!route.forward.empty() && !parse_endpoint(route.forward)) {
     return wrong("forward is not http://host:port/path or https://host/path: " + route.forward);
   }
   if (Result<void> ok = check_name("log", route.log); !ok) return ok;
@@ -72,22 +71,6 @@ const EventRoute* route_for(const EventRoutes& routes, std::string_view type) {
   const auto found = std::ranges::find_if(
       routes, [&](const EventRoute& route) { return matches_pattern(route.type, type); });
   return found != routes.end() ? &*found : nullptr;
-}
-
-std::optional<ForwardUrl> parse_forward(std::string_view url) {
-  const std::size_t scheme = url.find("://") + 3;
-  if (!(url.starts_with("http://") || url.starts_with("https://")) || url.size() > kMaxUrl ||
-      url.find('#') != std::string_view::npos || !is_absolute_uri(url)) {
-    return std::nullopt;
-  }
-  const std::string_view rest = url.substr(scheme);
-  const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
-  const std::string_view authority = rest.substr(0, end);
-  if (authority.empty() || authority.find('@') != std::string_view::npos) return std::nullopt;
-  std::string target;
-  if (!rest.substr(end).starts_with('/')) target += '/';
-  target += rest.substr(end);
-  return ForwardUrl{std::string(url.substr(0, scheme)).append(authority), std::move(target)};
 }
 
 }  // namespace once::events

@@ -42,11 +42,4 @@ bool matches_pattern(std::string_view pattern, std::string_view text);
 // The first route whose pattern matches the type; null if none does.
 const EventRoute* route_for(const EventRoutes& routes, std::string_view type);
 
-// The server and the target of a forward. Empty if it is no http or https URL.
-struct ForwardUrl {
-  std::string server;  // http://host:port or https://host:port
-  std::string target;  // /path?query
-};
-std::optional<ForwardUrl> parse_forward(std::string_view url);
-
 }  // namespace once::events

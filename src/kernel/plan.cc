@@ -3,10 +3,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "kernel/back_off.h"
-
-namespace once {
-namespace detail {
+namespace once::detail {
 
 const Error* error_of(const Step& step) {
   return std::visit(
@@ -44,12 +41,4 @@ void go_on(PlanState& state) {
   }
 }
 
-}  // namespace detail
-
-Plan<std::monostate> back_off(int retry, PauseBounds bounds) {
-  const std::uint64_t drawn = co_await random_number();
-  co_await pause(bounds.pause(retry, drawn));
-  co_return std::monostate{};
-}
-
-}  // namespace once
+}  // namespace once::detail

@@ -2,6 +2,8 @@
 // once_store(NAME) of the build puts it into the table of open/store_kinds.h.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -26,5 +28,20 @@ struct StoreKind {
   Result<std::string> (*check_table)(const Address& address) = nullptr;
   Result<void> (*checkpoint)(Store& store, const std::filesystem::path& to) = nullptr;
 };
+
+// For kind.cc of a store on a server: sets `timeout` (in seconds) or `connections`, 1 to 1000 each.
+// False for anything else.
+template <class Options>
+bool set_server_option(Options& options, std::string_view name, std::string_view value) {
+  const std::int64_t count = small_count(value);
+  if (count > 0 && name == "timeout") {
+    options.timeout = std::chrono::seconds(count);
+  } else if (count > 0 && name == "connections") {
+    options.connections = static_cast<std::size_t>(count);
+  } else {
+    return false;
+  }
+  return true;
+}
 
 }  // namespace once

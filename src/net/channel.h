@@ -55,7 +55,7 @@ class Socket {
 
   // How many bytes were sent; 0 if there is no room, nothing if the connection is broken.
   std::optional<std::size_t> send(std::string_view bytes) const;
-  // How many bytes came; 0 if there are none yet, nothing if the connection is broken or closed.
+  // How many bytes came; 0 if none have come yet, nothing if the connection is broken or closed.
   std::optional<std::size_t> receive(std::span<char> room);
 
   // The peer closed the connection in the regular way, after its last byte.

@@ -1,9 +1,13 @@
 #include "once/open.h"
 
+#include <cstdlib>
 #include <utility>
 
+#include "directory/directory.h"
+#include "local/local.h"
 #include "open/backend.h"
 #include "open/store_kinds.h"
+#include "remote/remote.h"
 
 namespace once {
 namespace {
@@ -28,6 +32,12 @@ std::unexpected<Error> no_table() {
   return failure(ErrorCode::unsupported,
                  list.empty() ? "no store of this build has a table"
                               : "only " + list + " has a table; other stores need none");
+}
+
+std::string or_environment(std::string token) {
+  if (!token.empty()) return token;
+  const char* set = std::getenv("ONCE_TOKEN");  // NOLINT(concurrency-mt-unsafe): only read.
+  return set != nullptr ? set : "";
 }
 
 }  // namespace
@@ -74,6 +84,39 @@ Result<void> checkpoint(Store& store, const std::filesystem::path& to) {
     if (done || done.error().code != ErrorCode::unsupported) return done;
   }
   return failure(ErrorCode::unsupported, "only a store in a directory can be copied");
+}
+
+bool is_server_address(std::string_view address) {
+  return address.starts_with("http://") || address.starts_with("https://");
+}
+
+Result<std::unique_ptr<Backend>> open_server(std::string_view url, std::string name_space,
+                                             std::string token) {
+  return remote::connect(std::string(url), or_environment(std::move(token)), std::move(name_space),
+                         system_clock(), system_entropy());
+}
+
+Result<std::unique_ptr<Backend>> open_shared(std::string_view address, std::string name_space,
+                                             const OpenOptions& options) {
+  if (is_server_address(address)) {
+    return open_server(address, std::move(name_space), options.token);
+  }
+  if (std::optional<std::filesystem::path> directory = directory_of(address)) {
+    const auto open = [address = std::string(address), options](Duration wait_for_turn) {
+      OpenOptions in_turn = options;
+      in_turn.wait_for_turn = wait_for_turn;
+      return open_store(address, in_turn);
+    };
+    return directory::share_directory({.directory = std::move(*directory),
+                                       .open = open,
+                                       .name_space = std::move(name_space),
+                                       .token = or_environment(options.token),
+                                       .wait_for_turn = options.wait_for_turn});
+  }
+  Result<std::unique_ptr<Store>> store = open_store(address, options);
+  if (!store) return std::unexpected(std::move(store.error()));
+  return std::make_unique<Local>(std::move(*store), std::move(name_space), system_clock(),
+                                 system_entropy());
 }
 
 Result<Once> open(std::string_view address, std::string name_space, const OpenOptions& options) {

@@ -84,7 +84,7 @@ TEST(Open, ATablesAddressIsCheckedBeforeAnythingIsSent) {
   EXPECT_EQ(complaint("dynamodb://jobs?region=%zz"),
             "invalid: an option of an address is NAME=VALUE, not \"region=%zz\"");
   EXPECT_EQ(complaint("dynamodb://jobs?region=a&region=b"),
-            "invalid: option \"region\" stands twice in an address");
+            "invalid: option \"region\" is given twice in an address");
   EXPECT_EQ(create_table("memory:").error().code, ErrorCode::unsupported);
   EXPECT_EQ(check_table("./here").error().code, ErrorCode::unsupported);
 }

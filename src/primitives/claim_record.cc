@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/encoding.h"
-#include "base/hash.h"
 #include "primitives/record.h"
 
 namespace once::claims {

@@ -1,7 +1,5 @@
 #include "primitives/commit_resolved.h"
 
-#include "kernel/back_off.h"
-
 namespace once {
 namespace {
 
@@ -53,6 +51,12 @@ Plan<CommitOutcome> resolve(std::span<Write> writes, std::size_t proof, Time unt
 }
 
 }  // namespace
+
+Plan<std::monostate> back_off(int retry, PauseBounds bounds) {
+  const std::uint64_t drawn = co_await random_number();
+  co_await pause(bounds.pause(retry, drawn));
+  co_return std::monostate{};
+}
 
 Plan<CommitOutcome> commit_resolved(Write& write) {
   Result<CommitOutcome> outcome = co_await attempt(commit(write));

@@ -1,14 +1,21 @@
-// Commits whose own success makes their guards fail: unchanged(), or absent() on a key that nobody
-// frees within kAttemptLife. Such a commit cannot take effect twice, so after a lost reply it is
-// looked for and sent again until its outcome is known.
+// How plans try again.
 #pragma once
 
 #include <cstddef>
 #include <span>
+#include <variant>
 
+#include "base/backoff.h"
 #include "once/plan.h"
 
 namespace once {
+
+// Waits before a retry (they count from 0), for a random while whose bound doubles with each.
+Plan<std::monostate> back_off(int retry, PauseBounds bounds = {});
+
+// The rest is for commits whose own success makes their guards fail: unchanged(), or absent() on a
+// key that nobody frees within kAttemptLife. Such a commit cannot take effect twice, so after a
+// lost reply it is looked for and sent again until its outcome is known.
 
 // Commits `write` and resolves an unknown outcome. Lost may then mean that ours was written and
 // replaced since: only the current value tells.

@@ -20,8 +20,8 @@ inline Content text(Bytes bytes) { return {std::move(bytes), "text/plain"}; }
 
 // Appends `word` to the document, or creates it with that.
 inline Modify appending(std::string word) {
-  return [word](const std::optional<Content>& standing) -> Result<Modified> {
-    return text((standing ? standing->bytes : "") + word);
+  return [word](const std::optional<Content>& current) -> Result<Modified> {
+    return text((current ? current->bytes : "") + word);
   };
 }
 

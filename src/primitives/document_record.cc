@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 
-#include "base/hash.h"
 #include "primitives/record.h"
 
 namespace once::documents {

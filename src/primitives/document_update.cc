@@ -4,7 +4,6 @@
 #include <unordered_map>
 
 #include "base/mutex.h"
-#include "kernel/back_off.h"
 #include "once/documents.h"
 #include "primitives/commit_resolved.h"
 #include "primitives/document_change.h"

@@ -13,9 +13,9 @@ class Updates : public DocumentsTest {
   // Changes the document before each of the next `times` commits of an update.
   Modify overtaken(int times, std::string word) {
     return [this, left = times,
-            word](const std::optional<Content>& standing) mutable -> Result<Modified> {
+            word](const std::optional<Content>& current) mutable -> Result<Modified> {
       if (left-- > 0) rival_update();
-      return text((standing ? standing->bytes : "") + word);
+      return text((current ? current->bytes : "") + word);
     };
   }
 
@@ -77,8 +77,8 @@ TEST_P(Updates, H19_AnIdIsForgottenAfterItsTtlAndNotBefore) {
 
 // The change cannot be applied to its own result, but its repeat is a replay and not an error.
 TEST_P(Updates, H19_ARepeatIsRecognisedEvenIfTheChangeNoLongerApplies) {
-  const Modify create = [](const std::optional<Content>& standing) -> Result<Modified> {
-    if (standing) return failure(ErrorCode::invalid, "exists");
+  const Modify create = [](const std::optional<Content>& current) -> Result<Modified> {
+    if (current) return failure(ErrorCode::invalid, "exists");
     return text("new");
   };
   EXPECT_FALSE(made(documents_.update("doc", {create, {"make"}, {}})).replayed);
@@ -114,10 +114,10 @@ TEST_P(Updates, H7_ACommitThatIsStillOnItsWayIsNotMadeTwice) {
 TEST_P(Updates, H7_WithoutAnIdAnOverwrittenChangeIsUnknown) {
   ASSERT_TRUE(documents_.update("doc", append("a")));
   const Modify meddled =
-      [this, first = true](const std::optional<Content>& standing) mutable -> Result<Modified> {
+      [this, first = true](const std::optional<Content>& current) mutable -> Result<Modified> {
     if (std::exchange(first, false))
       rival_update();  // So the commit with the lost reply fails its guard.
-    return text(standing->bytes + "b");
+    return text(current->bytes + "b");
   };
   script({Fault::none, Fault::fail_after});
   EXPECT_EQ(documents_.update("doc", {meddled, {}, {}}).error().code, ErrorCode::unknown);

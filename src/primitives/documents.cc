@@ -1,7 +1,7 @@
 // Reading a document, and writing it under a condition.
 #include "once/documents.h"
 
-#include "kernel/back_off.h"
+#include "primitives/commit_resolved.h"
 #include "primitives/document_change.h"
 #include "primitives/keys.h"
 

@@ -213,10 +213,10 @@ TEST_P(ConditionalUpdates, ApplyToTheDocumentWithTheEtagOnly) {
 }
 
 TEST_P(ConditionalUpdates, AreNotTriedAgainOnWhatAnotherPutThereMeanwhile) {
-  const Modify overtaken = [this](const auto& standing) -> Result<Modified> {
+  const Modify overtaken = [this](const auto& current) -> Result<Modified> {
     LocalDocuments rival(limited_, "test", clock_, entropy_);
     EXPECT_TRUE(rival.update("doc", append("r")));
-    return text(standing->bytes + "b");
+    return text(current->bytes + "b");
   };
   const auto outcome = documents_.update_if("doc", etag_now(), {overtaken, {}, {}});
   EXPECT_EQ(std::get<PreconditionFailed>(*outcome).etag, etag_now());
@@ -226,8 +226,8 @@ TEST_P(ConditionalUpdates, AreNotTriedAgainOnWhatAnotherPutThereMeanwhile) {
 // The ETag has changed and the change cannot be applied again, both because it was made.
 TEST_P(ConditionalUpdates, H19_ARepeatIsAReplayAndTheSameIdWithAnotherBodyAMismatch) {
   const std::string first = etag_now();
-  const Modify once_only = [](const auto& standing) -> Result<Modified> {
-    if (standing->bytes != "a") return failure(ErrorCode::invalid, "does not apply");
+  const Modify once_only = [](const auto& current) -> Result<Modified> {
+    if (current->bytes != "a") return failure(ErrorCode::invalid, "does not apply");
     return text("b");
   };
   const UpdateRequest request{once_only, {"id"}, "body"};

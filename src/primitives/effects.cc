@@ -8,9 +8,8 @@
 #include <utility>
 #include <variant>
 
-#include "kernel/back_off.h"
+#include "primitives/commit_resolved.h"
 #include "primitives/document_change.h"
-#include "primitives/effects_receipt.h"
 #include "primitives/keys.h"
 #include "primitives/prepared_effects.h"
 

@@ -25,7 +25,7 @@ using effects::Request;
 using Part = effects::Refused::Part;
 
 // Effects and the other primitives on a memory store with scripted faults.
-class EffectsFixture : public ::testing::Test {
+class EffectsFixture : public testing::FaultyStoreTest {
  protected:
   using Outcome = effects::Outcome;
   using Refused = effects::Refused;
@@ -61,13 +61,6 @@ class EffectsFixture : public ::testing::Test {
   bool exists(std::string_view name) { return documents_.get(name).value().has_value(); }
   std::string etag(std::string_view name) { return documents_.get(name).value().value().etag; }
 
-  void meet(std::initializer_list<Fault> faults) { faulty_->script(std::vector<Fault>(faults)); }
-
-  testing::ManualClock clock_;
-  Entropy entropy_{1};
-  std::unique_ptr<Store> memory_ = testing::store_under_test(clock_);
-  std::unique_ptr<MeteredStore> metered_ = meter(*memory_);
-  std::unique_ptr<FaultyStore> faulty_ = inject_faults(*metered_, {}, clock_);
   BlockingDriver driver_{*faulty_, clock_, entropy_};
   LocalClaims claims_{*memory_, "default", clock_, entropy_};
   LocalLog log_{*memory_, "default", LogStrategy::conditional, clock_, entropy_};

@@ -6,16 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "once/error.h"
+#include "base/names.h"
 #include "once/key.h"
 
 namespace once::keys {
-
-// 1 to 512 bytes of UTF-8 without control characters.
-Result<void> check_name(std::string_view name);
-
-// 1 to 64 of a-z, A-Z, 0-9, '-', '_' and '.'.
-Result<void> check_namespace(std::string_view name_space);
 
 // A claim, or the mark of a seen id. One item.
 Key claim(std::string_view name_space, std::string_view name);

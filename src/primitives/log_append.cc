@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "kernel/back_off.h"
 #include "primitives/commit_resolved.h"
 #include "primitives/keys.h"
 

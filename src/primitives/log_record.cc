@@ -1,6 +1,5 @@
 #include "primitives/log_record.h"
 
-#include "base/hash.h"
 #include "primitives/record.h"
 
 namespace once::logs {

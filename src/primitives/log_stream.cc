@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernel/back_off.h"
+#include "primitives/commit_resolved.h"
 #include "primitives/keys.h"
 
 namespace once::logs {

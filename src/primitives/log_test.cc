@@ -78,7 +78,7 @@ TEST_F(LogTest, AnAppendCostsOneCommitWhereTheEndIsKnownAndOneScanMoreElsewhere)
   append({"e"}, {.batch = "id"});
   EXPECT_EQ(calls(), memory_->limits().writes_per_commit == 1 ? 4 : known);
   LocalLog other(*faulty_, "default", LogStrategy::conditional, clock_, entropy_);
-  EXPECT_EQ(outcome_as<Appended>(other.append("s", events({"f"}))).first, 1'004);
+  EXPECT_EQ(as<Appended>(other.append("s", events({"f"}))).first, 1'004);
   EXPECT_EQ(calls(), 2U);
   EXPECT_EQ(text({.from = 700, .limit = 1}), "700:d");
   EXPECT_LE(calls(), 3U);
@@ -87,7 +87,7 @@ TEST_F(LogTest, AnAppendCostsOneCommitWhereTheEndIsKnownAndOneScanMoreElsewhere)
 TEST_F(LogTest, AnEndThatIsKnownNoMoreLosesThereAndGoesOnFromTheWinner) {
   append({"a"});
   LocalLog other(*faulty_, "default", LogStrategy::conditional, clock_, entropy_);
-  EXPECT_EQ(outcome_as<Appended>(other.append("s", events({"b", "c"}))).first, 2);
+  EXPECT_EQ(as<Appended>(other.append("s", events({"b", "c"}))).first, 2);
   calls();
   EXPECT_EQ(append({"d"}).first, 4);
   EXPECT_EQ(calls(), 2U);
@@ -97,9 +97,9 @@ TEST_F(LogTest, AnEndThatIsKnownNoMoreLosesThereAndGoesOnFromTheWinner) {
 TEST_F(LogTest, AnEndThatIsKnownNoMoreRefusesNobodyWhoKnowsBetter) {
   append({"a"});
   LocalLog other(*faulty_, "default", LogStrategy::conditional, clock_, entropy_);
-  EXPECT_EQ(outcome_as<Appended>(other.append("s", events({"b"}))).first, 2);
+  EXPECT_EQ(as<Appended>(other.append("s", events({"b"}))).first, 2);
   EXPECT_EQ(append({"c"}, {.expect = 3}).first, 3);
-  EXPECT_EQ(outcome_as<NotNext>(other.append("s", events({"d"}), {.expect = 3})).next, 4);
+  EXPECT_EQ(as<NotNext>(other.append("s", events({"d"}), {.expect = 3})).next, 4);
 }
 
 TEST_F(LogTest, H1_AnEndIsNotBelievedInForLong) {
@@ -115,10 +115,10 @@ TEST_F(LogTest, WhereAFailoverMayForgetTheEndIsLookedForEachTime) {
   forgetful.may_forget = true;
   testing::LimitedStore store(*faulty_, forgetful);
   LocalLog log(store, "default", LogStrategy::conditional, clock_, entropy_);
-  EXPECT_EQ(outcome_as<Appended>(log.append("s", events({"a"}))).first, 1);
+  EXPECT_EQ(as<Appended>(log.append("s", events({"a"}))).first, 1);
   const Write lost = erase({logs::batch_partition(logs::stream("default", "s")), 1}, anything());
   ASSERT_TRUE(memory_->commit({&lost, 1}).has_value());
-  EXPECT_EQ(outcome_as<Appended>(log.append("s", events({"b"}))).first, 1);
+  EXPECT_EQ(as<Appended>(log.append("s", events({"b"}))).first, 1);
 }
 
 TEST_F(LogTest, BadRequestsAreInvalidAndChangeNothing) {
@@ -139,14 +139,14 @@ TEST_F(LogTest, BadRequestsAreInvalidAndChangeNothing) {
 }
 
 TEST_F(LogTest, TenThousandEventsAreABatch) {
-  EXPECT_EQ(outcome_as<Appended>(log_.append("s", std::vector<LogEvent>(10'000))).last, 10'000);
+  EXPECT_EQ(as<Appended>(log_.append("s", std::vector<LogEvent>(10'000))).last, 10'000);
   EXPECT_EQ(log_.read("s", {.limit = 10'000})->events.size(), 10'000U);
 }
 
 TEST_F(LogTest, H2_ExpectIsOnlyComparedWithWhereTheLogEnds) {
   append({"a", "b", "c"});
   for (const std::int64_t expect : {1, 2, 3, 5, 500, -1}) {
-    const auto refused = outcome_as<NotNext>(log_.append("s", events({"x"}), {.expect = expect}));
+    const auto refused = as<NotNext>(log_.append("s", events({"x"}), {.expect = expect}));
     EXPECT_EQ(refused.next, 4) << expect;
   }
   EXPECT_EQ(append({"d"}, {.expect = 4}).first, 4);
@@ -180,20 +180,16 @@ class LogInSteps : public LogFixture {
 };
 
 TEST_F(LogInSteps, H5_ARepeatWritesTheBatchWhereItsIdSays) {
-  EXPECT_EQ(outcome_as<Appended>(in_steps_.append("s", events({"b", "c"}), {.batch = "id"})).first,
-            2);
+  EXPECT_EQ(as<Appended>(in_steps_.append("s", events({"b", "c"}), {.batch = "id"})).first, 2);
   append({"d"});
-  EXPECT_TRUE(
-      outcome_as<Appended>(in_steps_.append("s", events({"b", "c"}), {.batch = "id"})).replayed);
+  EXPECT_TRUE(as<Appended>(in_steps_.append("s", events({"b", "c"}), {.batch = "id"})).replayed);
   EXPECT_EQ(text(), "1:a 2:b 3:c 4:d");
 }
 
 TEST_F(LogInSteps, H5_TheIdMovesOnlyWhenAnothersBatchStandsThere) {
   append({"x"});
-  EXPECT_EQ(outcome_as<Appended>(in_steps_.append("s", events({"b", "c"}), {.batch = "id"})).first,
-            3);
-  EXPECT_TRUE(
-      outcome_as<Appended>(in_steps_.append("s", events({"b", "c"}), {.batch = "id"})).replayed);
+  EXPECT_EQ(as<Appended>(in_steps_.append("s", events({"b", "c"}), {.batch = "id"})).first, 3);
+  EXPECT_TRUE(as<Appended>(in_steps_.append("s", events({"b", "c"}), {.batch = "id"})).replayed);
   EXPECT_EQ(text(), "1:a 2:x 3:b 4:c");
 }
 
@@ -204,8 +200,8 @@ TEST_F(LogTest, ARepeatThatExpectsItsOwnPlaceIsAReplay) {
 
 TEST_F(LogTest, OtherEventsUnderTheSameIdAreRefused) {
   append({"a"}, {.batch = "id"});
-  outcome_as<OtherBatch>(log_.append("s", events({"b"}), {.batch = "id"}));
-  outcome_as<OtherBatch>(log_.append("s", events({"a", "b"}), {.batch = "id"}));
+  as<OtherBatch>(log_.append("s", events({"b"}), {.batch = "id"}));
+  as<OtherBatch>(log_.append("s", events({"a", "b"}), {.batch = "id"}));
   EXPECT_EQ(text(), "1:a");
 }
 
@@ -242,8 +238,8 @@ TEST_F(LogTest, AnAttemptGivesUpAfterItsLifeAndSaysThatItDoesNotKnow) {
 TEST_F(LogTest, StreamsAndNamespacesAreApart) {
   append({"a"});
   LocalLog other(*memory_, "other", LogStrategy::conditional, clock_, entropy_);
-  EXPECT_EQ(outcome_as<Appended>(other.append("s", events({"x"}))).first, 1);
-  EXPECT_EQ(outcome_as<Appended>(log_.append("s/t", events({"y"}))).first, 1);
+  EXPECT_EQ(as<Appended>(other.append("s", events({"x"}))).first, 1);
+  EXPECT_EQ(as<Appended>(log_.append("s/t", events({"y"}))).first, 1);
   EXPECT_EQ(text(), "1:a");
 }
 
@@ -265,13 +261,13 @@ class LogStrategies : public LogFixture, public ::testing::WithParamInterface<Lo
 TEST_P(LogStrategies, AppendReadRepeatAndTrim) {
   ONCE_NEEDS_WRITES(*memory_, GetParam() == LogStrategy::transaction ? 2U : 1U);
   LocalLog log(*memory_, "default", GetParam(), clock_, entropy_);
-  EXPECT_EQ(outcome_as<Appended>(log.append("s", events({"a", "b"}))).first, 1);
-  EXPECT_EQ(outcome_as<Appended>(log.append("s", events({"c"}), {.batch = "id"})).first, 3);
-  EXPECT_EQ(outcome_as<Appended>(log.append("s", events({"d"}))).first, 4);
-  const auto again = outcome_as<Appended>(log.append("s", events({"c"}), {.batch = "id"}));
+  EXPECT_EQ(as<Appended>(log.append("s", events({"a", "b"}))).first, 1);
+  EXPECT_EQ(as<Appended>(log.append("s", events({"c"}), {.batch = "id"})).first, 3);
+  EXPECT_EQ(as<Appended>(log.append("s", events({"d"}))).first, 4);
+  const auto again = as<Appended>(log.append("s", events({"c"}), {.batch = "id"}));
   EXPECT_TRUE(again.replayed);
   EXPECT_EQ(again.first, 3);
-  outcome_as<OtherBatch>(log.append("s", events({"x"}), {.batch = "id"}));
+  as<OtherBatch>(log.append("s", events({"x"}), {.batch = "id"}));
   const LogPage page = log.read("s").value();
   EXPECT_EQ(page.events.size(), 4U);
   EXPECT_EQ(page.next, 5);
@@ -289,7 +285,7 @@ INSTANTIATE_TEST_SUITE_P(Each, LogStrategies,
 TEST_F(LogFixture, H4_StrategiesOfOneNameAreTwoStreams) {
   LocalLog reserving(*memory_, "default", LogStrategy::reserve, clock_, entropy_);
   append({"a"}, {.batch = "id"});
-  const auto first = outcome_as<Appended>(reserving.append("s", events({"x"}), {.batch = "id"}));
+  const auto first = as<Appended>(reserving.append("s", events({"x"}), {.batch = "id"}));
   EXPECT_FALSE(first.replayed);
   EXPECT_EQ(first.first, 1);
   EXPECT_EQ(text(), "1:a");
@@ -341,7 +337,7 @@ TEST_F(LogReserve, H3_ALateWriterLosesToAVoid) {
                    Bytes("x"), absent_lasting());
   late.version = entropy_.version();
   EXPECT_FALSE(committed(*memory_->commit({&late, 1})));
-  EXPECT_EQ(outcome_as<Appended>(reserving_.append("s", events({"b"}))).first, 3);
+  EXPECT_EQ(as<Appended>(reserving_.append("s", events({"b"}))).first, 3);
 }
 
 TEST_F(LogReserve, H3_ExpectIsRefused) {

@@ -1,3 +1,4 @@
+#include "once/memory_store.h"
 #include "primitives/log_fixture.h"
 #include "testing/code_of.h"
 #include "testing/limited_store.h"
@@ -134,7 +135,7 @@ TEST_F(LogTrim, H17_AFullStoreRefusesEventsAndEvictsNone) {
   while (outcome && appended < 10'000) {
     const std::string id = std::to_string(appended);
     outcome = log.append("s", events({"some bytes"}), {.batch = id, .ttl = 1h});
-    if (outcome) appended = outcome_as<Appended>(outcome).last;
+    if (outcome) appended = as<Appended>(outcome).last;
   }
   EXPECT_EQ(testing::code_of(outcome), ErrorCode::unavailable);
   EXPECT_GT(small->usage().evicted, 0U);

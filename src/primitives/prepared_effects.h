@@ -1,11 +1,14 @@
 // A request for effects, checked and grouped by the keys it will write: each key once, however many
-// parts use it (docs/hazards.md#h22).
+// parts use it (docs/hazards.md#h22); and the receipt that its commit leaves.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "once/effects.h"
+#include "once/item.h"
+#include "once/log.h"
 #include "primitives/claim_record.h"
 #include "primitives/log_append.h"
 #include "primitives/prepared_merge.h"
@@ -55,5 +58,16 @@ struct PreparedEffects {
 
 // `invalid` and `unsupported` requests end here.
 Result<PreparedEffects> prepare(const Request& request, const Limits& limits, Time now);
+
+// Proof of a commit of effects, stored with the claim that it completed and under its id.
+struct Receipt {
+  Bytes hash;              // Of the whole request.
+  std::uint64_t call = 0;  // Tells the call that made the commit from a repeat.
+  Version version;         // Of the documents that it put.
+  std::vector<Appended> appended;
+};
+
+Bytes encode(const Receipt& receipt);
+Result<Receipt> decode_receipt(const Value& value);
 
 }  // namespace once::effects

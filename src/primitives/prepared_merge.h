@@ -22,7 +22,7 @@ struct PreparedMerge final : Joinable {
   Key bucket_key() const { return {key.partition, bucket}; }
   Time bucket_expiry() const;
 
-  // Puts the id's marker where there is none.
+  // Puts the id's marker if it is absent.
   Write marker() const;
   bool same_input(const TallyMarker& marker) const { return marker.input_hash == input_hash; }
 

@@ -70,4 +70,8 @@ class RecordReader {
   bool sound_ = true;
 };
 
+// The hash by which stored records know the same input again. XXH3 in its canonical 128 bits:
+// stored, so it never changes. It is fast and no protection against a forger.
+Bytes hash128(std::string_view bytes);
+
 }  // namespace once

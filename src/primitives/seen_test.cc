@@ -2,6 +2,7 @@
 
 #include "once/claims.h"
 #include "once/local.h"
+#include "once/memory_store.h"
 #include "primitives/claims_fixture.h"
 
 namespace once {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/hash.h"
 #include "primitives/record.h"
 
 namespace once::tallies {

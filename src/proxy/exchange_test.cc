@@ -26,7 +26,7 @@ ScriptedPeer::Script closing_idle_ones() {
 std::vector<int> statuses_of_keys(const std::string& upstream, Duration reuse_within) {
   const std::unique_ptr<MemoryStore> store = open_memory();
   LocalClaims claims(*store);
-  api::Metrics metrics(api::Door::proxy);
+  metrics::AnswerMetrics metrics(metrics::Door::proxy);
   server::Journal journal({});
   ProxyTelemetry telemetry(metrics, journal);
   Exchange exchange({.upstream = upstream, .reuse_within = reuse_within},

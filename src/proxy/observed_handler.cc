@@ -33,7 +33,7 @@ api::Headers with_trace(const api::Headers& headers, const server::Trace& trace)
 server::Reply ObservedHandler::respond(api::Request request, Executor& executor,
                                        ReplyCallback later) {
   const auto context = std::make_shared<server::RequestContext>(
-      observer_.begin(request, {api::Primitive::proxy, reads(request.method)}));
+      observer_.begin(request, {metrics::Primitive::proxy, reads(request.method)}));
   if (!context->span_id.empty()) {
     request.headers =
         with_trace(request.headers, {context->trace->trace_id, context->span_id, true});

@@ -9,11 +9,11 @@
 #include "once/entropy.h"
 #include "once/metered_store.h"
 #include "once/open.h"
-#include "proxy/metrics_page.h"
 #include "proxy/observed_handler.h"
 #include "proxy/workers.h"
 #include "remote/remote.h"
 #include "server/lifetime.h"
+#include "server/metrics_page.h"
 #include "server/running_metrics.h"
 #include "server/server.h"
 #include "server/warnings.h"
@@ -69,16 +69,6 @@ Result<ClaimsPlace> on_store(const ProxyOptions& options) {
 
 constexpr std::size_t kMaxPassedBody = 64U << 20;
 
-constexpr server::Settings kForWatchers = {.threads = 1, .max_connections = 64};
-
-// What to say of it.
-Result<std::string> listen_if_asked(server::Server& watchers, const std::string& address) {
-  if (address.empty()) return "";
-  const Result<std::string> url = watchers.listen(address);
-  if (!url) return std::unexpected(url.error());
-  return "; metrics at " + *url + "/metrics";
-}
-
 // Tokens are the upstream's business.
 server::StartupFacts startup_facts(const ProxyOptions& options) {
   return server::collect_facts(
@@ -105,7 +95,7 @@ Result<void> serve(ProxyOptions options, const std::function<void(const std::str
   options.rules.stopped = stopping.get_token();
   const std::uint64_t instance = system_entropy().random();
   server::Journal journal(options.journal);
-  api::Metrics metrics(api::Door::proxy);
+  metrics::AnswerMetrics metrics(metrics::Door::proxy);
   server::Observer observer(metrics, journal, api::hex_text(instance));
   ProxyTelemetry telemetry(metrics, journal);
   Workers workers(options.workers, [&] {
@@ -116,9 +106,8 @@ Result<void> serve(ProxyOptions options, const std::function<void(const std::str
   ObservedHandler watched(workers, observer);
   server::Server server(options.settings, watched);
   const server::RunningMetrics running(metrics.registry(), place->metered, server, options.version);
-  MetricsPage page(metrics.registry());
-  server::Server watchers(kForWatchers, page);
-  const Result<std::string> told = listen_if_asked(watchers, options.metrics_listen);
+  server::MetricsServer watchers(metrics.registry());
+  const Result<std::string> told = watchers.listen_if_asked(options.metrics_listen);
   if (!told) return std::unexpected(told.error());
   const Result<std::string> url = server.listen(options.listen);
   if (!url) return std::unexpected(url.error());

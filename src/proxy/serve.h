@@ -6,7 +6,7 @@
 
 #include "proxy/exchange.h"
 #include "server/journal.h"
-#include "server/settings.h"
+#include "server/server.h"
 
 namespace once::proxy {
 

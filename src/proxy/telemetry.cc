@@ -13,7 +13,7 @@ const std::vector<double> kBounds = {0.001, 0.01, 0.1, 0.5, 1, 5, 30};
 
 }  // namespace
 
-ProxyTelemetry::ProxyTelemetry(api::Metrics& metrics, server::Journal& journal)
+ProxyTelemetry::ProxyTelemetry(metrics::AnswerMetrics& metrics, server::Journal& journal)
     : metrics_(metrics),
       journal_(journal),
       upstream_seconds_(metrics.registry().histogram(

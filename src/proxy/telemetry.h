@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "api/metrics.h"
+#include "metrics/answer_metrics.h"
 #include "server/journal.h"
-#include "server/trace.h"
+#include "server/observer.h"
 
 namespace once::proxy {
 
@@ -16,15 +16,15 @@ namespace once::proxy {
 class ProxyTelemetry {
  public:
   // Both must outlive it.
-  ProxyTelemetry(api::Metrics& metrics, server::Journal& journal);
+  ProxyTelemetry(metrics::AnswerMetrics& metrics, server::Journal& journal);
 
-  api::Metrics& metrics() { return metrics_; }
+  metrics::AnswerMetrics& metrics() { return metrics_; }
   server::Journal& journal() { return journal_; }
 
  private:
   friend class Step;
 
-  api::Metrics& metrics_;
+  metrics::AnswerMetrics& metrics_;
   server::Journal& journal_;
   metrics::Histogram& upstream_seconds_;
   metrics::Family<metrics::Counter>& upstream_errors_;

@@ -41,7 +41,7 @@ class OutOfSomething final : public Decorator<Store> {
 };
 
 TEST(Workers, WhatThrowsIsAnsweredAndTheOthersGoOn) {
-  api::Metrics metrics(api::Door::proxy);
+  metrics::AnswerMetrics metrics(metrics::Door::proxy);
   server::Journal journal({});
   ProxyTelemetry telemetry(metrics, journal);
   const std::unique_ptr<MemoryStore> memory = open_memory();

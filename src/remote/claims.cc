@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "primitives/keys.h"
+#include "base/names.h"
 #include "wire/claims.h"
 #include "wire/text.h"
 

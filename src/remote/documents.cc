@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "primitives/keys.h"
+#include "base/names.h"
 #include "wire/documents.h"
 #include "wire/json.h"
 

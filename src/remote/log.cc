@@ -3,7 +3,7 @@
 #include <limits>
 #include <utility>
 
-#include "primitives/keys.h"
+#include "base/names.h"
 #include "wire/log.h"
 
 namespace once::remote {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/backoff.h"
-#include "primitives/keys.h"
+#include "base/names.h"
 #include "wire/problem.h"
 #include "wire/text.h"
 

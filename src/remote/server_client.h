@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/deadline.h"
+#include "base/backoff.h"
 #include "base/mutex.h"
 #include "client/http_client.h"
 #include "once/entropy.h"
@@ -39,7 +39,8 @@ class ServerClient {
 
   // The answer, if it is an outcome, such as 200 or 409 busy; otherwise the error that it stands
   // for. A request whose answer was lost is repeated, if it may be, until it is answered or
-  // `within` is over. One that was never sent is `unavailable` at once.
+  // `within` is over; so is a write that something other than a server of Once answered. One that
+  // was never sent is `unavailable` at once.
   Result<CallResult> call(const wire::Request& request, Repeat repeat, Duration within);
 
   // A request with the headers that all requests have. `invalid` if `name` is not a valid key.

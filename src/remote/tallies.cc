@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "primitives/keys.h"
+#include "base/names.h"
 #include "wire/tallies.h"
 
 namespace once::remote {

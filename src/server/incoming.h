@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "api/routes.h"
-#include "server/settings.h"
+#include "server/server.h"
 #include "wire/message.h"
 
 namespace once::server {

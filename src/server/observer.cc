@@ -4,13 +4,31 @@
 #include <array>
 #include <charconv>
 
+#include "once/entropy.h"
 #include "wire/text.h"
 
 namespace once::server {
 namespace {
 
+constexpr std::size_t kLength = 55;  // 00-(32)-(16)-01
+
+bool is_hex(std::string_view text) {
+  return std::ranges::all_of(
+      text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+bool is_zero(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c == '0'; });
+}
+
+// Later versions may append more after a dash.
+bool has_length_of_its_version(std::string_view text) {
+  if (text.size() == kLength) return true;
+  return text.size() > kLength && !text.starts_with("00") && text[kLength] == '-';
+}
+
 using api::Outcome;
-using api::Primitive;
+using metrics::Primitive;
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
@@ -52,7 +70,29 @@ bool is_refusal(Outcome outcome) {
 
 }  // namespace
 
-Observer::Observer(api::Metrics& metrics, Journal& journal, std::string_view instance)
+std::optional<Trace> parse_traceparent(std::string_view text) {
+  if (!has_length_of_its_version(text)) return std::nullopt;
+  const std::string_view version = text.substr(0, 2);
+  const std::string_view trace = text.substr(3, 32);
+  const std::string_view parent = text.substr(36, 16);
+  const std::string_view flags = text.substr(53, 2);
+  if (text[2] != '-' || text[35] != '-' || text[52] != '-') return std::nullopt;
+  if (!is_hex(version) || version == "ff" || !is_hex(flags)) return std::nullopt;
+  if (!is_hex(trace) || is_zero(trace) || !is_hex(parent) || is_zero(parent)) return std::nullopt;
+  const char last = flags[1];
+  const int bits = last <= '9' ? last - '0' : last - 'a' + 10;
+  return Trace{std::string(trace), std::string(parent), bits % 2 == 1};
+}
+
+std::string format_traceparent(const Trace& trace) {
+  std::string text = "00-";
+  text.append(trace.trace_id).append("-").append(trace.parent_id);
+  return text.append(trace.sampled ? "-01" : "-00");
+}
+
+std::string new_span_id() { return api::hex_text(system_entropy().random() | 1U); }
+
+Observer::Observer(metrics::AnswerMetrics& metrics, Journal& journal, std::string_view instance)
     : metrics_(metrics), journal_(journal), prefix_(std::string(instance.substr(0, 8)) + "-") {}
 
 std::string Observer::new_id() {
@@ -62,7 +102,7 @@ std::string Observer::new_id() {
   return prefix_ + std::string(text.data(), end);
 }
 
-RequestContext Observer::begin(const api::Request& request, api::Subject subject) {
+RequestContext Observer::begin(const api::Request& request, metrics::Subject subject) {
   const std::string_view target = request.target;
   const auto given = request.headers.find(kRequestId);
   const auto trace = request.headers.find("traceparent");
@@ -106,7 +146,7 @@ void Observer::note(const RequestContext& context, const api::Response& response
     return note_part(context, response.telemetry, outcome, response.status);
   }
   for (const api::Telemetry& part : response.telemetry.parts) {
-    note_part(context, part, api::outcome_of_part(part), response.status);
+    note_part(context, part, metrics::outcome_of_part(part), response.status);
   }
 }
 

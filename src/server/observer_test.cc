@@ -24,7 +24,7 @@ class ObserverTest : public ::testing::Test {
     for (auto& [name, value] : headers) made.headers.add(name, value);
     return made;
   }
-  static api::Subject subject_of(const Request& request) {
+  static metrics::Subject subject_of(const Request& request) {
     return api::subject_of(request.method, request.target);
   }
   Response pass(const Request& request, Response response = {}) {
@@ -37,7 +37,7 @@ class ObserverTest : public ::testing::Test {
   bool wrote(std::string_view part) const { return written_.find(part) != std::string::npos; }
 
   std::string written_;
-  api::Metrics metrics_;
+  metrics::AnswerMetrics metrics_;
   Journal journal_{{.least = Level::info, .write = [this](std::string_view line) {
                       written_ += line;
                       return true;

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "api/checkpoints.h"
-#include "directory/address_file.h"
+#include "directory/owner.h"
 #include "events/event_service.h"
 #include "once/blocking_driver.h"
 #include "once/metered_store.h"

@@ -7,7 +7,7 @@
 #include "api/service.h"
 #include "events/routes.h"
 #include "server/journal.h"
-#include "server/settings.h"
+#include "server/server.h"
 
 namespace once::server {
 

@@ -25,7 +25,7 @@ std::string field(const std::string& json, const std::string& name) {
   return json.substr(at, json.find('"', at) - at);
 }
 
-// The header of whoever has the token that was made.
+// The header of a caller with that token.
 std::string bearer_of(const testing::RawAnswer& made) {
   return "Authorization: Bearer " + field(made.body, "token") + "\r\n";
 }

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "server/handler.h"
-#include "server/settings.h"
+#include "server/server.h"
 
 namespace once::server {
 

@@ -10,7 +10,7 @@ constexpr Duration kTurn = std::chrono::seconds(1);
 
 }  // namespace
 
-StoreSweep::StoreSweep(Store& store, api::Metrics& metrics, Clock& clock, Duration every)
+StoreSweep::StoreSweep(Store& store, metrics::AnswerMetrics& metrics, Clock& clock, Duration every)
     : store_(store),
       metrics_(metrics),
       clock_(clock),

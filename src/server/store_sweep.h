@@ -1,8 +1,8 @@
 // Removes expired items from the store periodically, and counts them.
 #pragma once
 
-#include "api/metrics.h"
 #include "base/periodic.h"
+#include "metrics/answer_metrics.h"
 #include "once/store.h"
 
 namespace once::server {
@@ -10,14 +10,14 @@ namespace once::server {
 class StoreSweep {
  public:
   // All must outlive it. The first round begins within a second.
-  StoreSweep(Store& store, api::Metrics& metrics, Clock& clock,
+  StoreSweep(Store& store, metrics::AnswerMetrics& metrics, Clock& clock,
              Duration every = std::chrono::minutes(5));
 
  private:
   bool go_on();
 
   Store& store_;
-  api::Metrics& metrics_;
+  metrics::AnswerMetrics& metrics_;
   Clock& clock_;
   const Duration every_;
 

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Waits until the metrics show this, which a thread brings about.
-bool shows(api::Metrics& metrics, std::string_view sample) {
+bool shows(metrics::AnswerMetrics& metrics, std::string_view sample) {
   const auto until = std::chrono::steady_clock::now() + 30s;
   while (std::chrono::steady_clock::now() < until) {
     if (metrics.registry().text().find(sample) != std::string::npos) return true;
@@ -31,7 +31,7 @@ TEST(StoreSweep, TellsWhatIsLeftAndWhatHadExpired) {
     writes[0].version = system_entropy().version();
     ASSERT_TRUE(store->commit(writes).has_value());
   }
-  api::Metrics metrics;
+  metrics::AnswerMetrics metrics;
   const StoreSweep sweep(*store, metrics, clock, 5min);
   clock.advance(1s);
   EXPECT_TRUE(shows(metrics, "idempotency_cache_size{status=\"total\"} 2500\n"));

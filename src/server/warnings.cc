@@ -21,7 +21,7 @@ struct Rule {
 };
 
 constexpr std::array kRules = {
-    Rule{{"open_to_all", "no token is asked for: whoever reaches the port may do everything"},
+    Rule{{"open_to_all", "no token is asked for: everyone who reaches the port may do everything"},
          [](const StartupFacts& now) { return !is_loopback(now.listen) && !now.has_tokens; }},
     Rule{{"plain_http", "what goes over the network is not encrypted, tokens included"},
          [](const StartupFacts& now) { return !is_loopback(now.listen); }},

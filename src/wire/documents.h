@@ -15,7 +15,7 @@ namespace once::wire {
 struct PutRequest {
   documents::Content content;
   documents::Condition condition;
-  std::string id;  // The Idempotency-Key; empty if there is none.
+  std::string id;  // The Idempotency-Key; empty if the header is missing.
 };
 struct RemoveRequest {
   std::string etag;

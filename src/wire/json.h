@@ -1,9 +1,6 @@
 // JSON in and out. A request is read strictly (Fields), an answer leniently (JsonReader), so that a
-// newer server may add fields. Numbers beyond 64 bits, nesting deeper than 100 and bad UTF-8 are
-// refused in both.
+// newer server may add fields.
 #pragma once
-
-#include <simdjson.h>
 
 #include <cstdint>
 #include <functional>
@@ -12,21 +9,19 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "once/error.h"
 #include "once/item.h"
 #include "once/time.h"
 
 namespace once::wire {
 
-// A parsed text. It and what is taken from it live until the same thread parses another.
-using Json = simdjson::dom::element;
-Result<Json> parse_json(std::string_view text);
+using once::Json;
+using once::parse_json;
+using once::to_line;
 
 // As parse_json(), except that an empty body is an object without fields.
 Result<Json> parse_body(std::string_view body);
-
-// One line without spaces, as it is stored and answered.
-std::string to_line(Json value);
 
 // The fields of a request. Each is taken by its name; the first fault is remembered, and a faulty
 // field reads as absent. finish() reports that fault, or a field that was there twice or that

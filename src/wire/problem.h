@@ -50,7 +50,7 @@ Response problem(const Error& error);
 Response json_response(int status, std::string body);
 Response replayed(Response response);  // With Idempotent-Replayed.
 
-// The code of an answer; nothing if it is no problem of ours.
+// The code of an answer; nothing if it is not one of our problems.
 std::optional<Code> problem_code(const Response& response);
 
 // The one place where a problem becomes an error again, by its code. An answer that is no problem

@@ -25,7 +25,8 @@ std::optional<Duration> unit_of(std::string_view name) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Takes parts off the front of a text. After the first part that does not fit, none does.
+// Takes parts off the front of a text. After the first part that does not fit, no further part
+// fits.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : left_(text) {}

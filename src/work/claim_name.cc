@@ -5,9 +5,9 @@
 
 #include "base/digest.h"
 #include "base/encoding.h"
+#include "base/json.h"
 #include "once/work.h"
 #include "primitives/keys.h"
-#include "wire/json.h"
 
 namespace once {
 namespace {
@@ -28,7 +28,7 @@ bool says_event(const Message& message) {
                       kStructured);
 }
 
-std::string text_in(api::Json object, std::string_view name) {
+std::string text_in(Json object, std::string_view name) {
   std::string_view text;
   return object[name].get_string().get(text) == simdjson::SUCCESS ? std::string(text) : "";
 }
@@ -36,7 +36,7 @@ std::string text_in(api::Json object, std::string_view name) {
 // Nothing if it is no event of version 1.0.
 std::optional<Identity> of_body(const std::string& body) {
   if (body.find("\"specversion\"") == std::string::npos) return std::nullopt;
-  const Result<api::Json> event = api::parse_json(body);
+  const Result<Json> event = parse_json(body);
   if (!event || !event->is_object() || text_in(*event, "specversion") != "1.0") {
     return std::nullopt;
   }

@@ -128,9 +128,9 @@ TEST_P(StoreConformance, AMalformedTransactionHarmsNoOtherOfItsGroup) {
 
 TEST_P(StoreConformance, AGroupStartsFromWhatStandsAndWhatHasExpired) {
   seed_expired(key("old"), std::int64_t{40});
-  const Item standing = seed(key("now"), std::int64_t{40});
+  const Item current = seed(key("now"), std::int64_t{40});
   const Write revived = fresh(add(key("old"), 2));
-  const Write grown = fresh(add(key("now"), 2, unchanged(standing.version)));
+  const Write grown = fresh(add(key("now"), 2, unchanged(current.version)));
   const Answers answers = commit_each(*this, {{revived}, {grown}});
   for (const auto& answer : answers) EXPECT_TRUE(is_committed(answer));
   EXPECT_EQ(read(key("old")), (Item{std::int64_t{2}, revived.version}));

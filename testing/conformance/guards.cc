@@ -13,7 +13,7 @@ enum class Held { yes, no };
 struct Kind {
   std::string name;
   Write (*make)(Key key, Guard guard);
-  std::optional<std::int64_t> from_absent;  // What stands there after it; nothing: absent.
+  std::optional<std::int64_t> from_absent;  // The value after it; nothing: absent.
   std::optional<std::int64_t> from_present;
 };
 

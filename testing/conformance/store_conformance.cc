@@ -88,7 +88,7 @@ Item item_of(const Write& write) { return {write.value, write.version, write.exp
 }
 
 ::testing::AssertionResult is_lost(const Result<CommitOutcome>& answer, std::size_t write,
-                                   const std::optional<Item>& standing) {
+                                   const std::optional<Item>& current) {
   if (!answer) {
     return ::testing::AssertionFailure()
            << name_of(answer.error().code) << ": " << answer.error().message;
@@ -96,9 +96,9 @@ Item item_of(const Write& write) { return {write.value, write.version, write.exp
   const Lost* lost = std::get_if<Lost>(&*answer);
   if (lost == nullptr) return ::testing::AssertionFailure() << "was committed";
   if (lost->write != write) return ::testing::AssertionFailure() << "names write " << lost->write;
-  if (lost->current == standing) return ::testing::AssertionSuccess();
-  return ::testing::AssertionFailure() << "standing: " << ::testing::PrintToString(lost->current)
-                                       << ", not " << ::testing::PrintToString(standing);
+  if (lost->current == current) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "current: " << ::testing::PrintToString(lost->current)
+                                       << ", not " << ::testing::PrintToString(current);
 }
 
 }  // namespace once::testing

@@ -41,7 +41,7 @@ class StoreConformance : public ::testing::TestWithParam<StoreVariant> {
   Result<CommitOutcome> commit(std::vector<Write> writes) { return store().commit(writes); }
   std::optional<Item> read(const Key& key);
 
-  // Committed whatever stands there; answers what stands afterwards.
+  // Committed on any current item; answers the item afterwards.
   Item seed(const Key& key, Value value, Time expiry = kNever);
   Item seed_expired(const Key& key, Value value);
   void remove(const Key& key);
@@ -65,7 +65,7 @@ Item item_of(const Write& write);  // What a put leaves.
 
 ::testing::AssertionResult is_committed(const Result<CommitOutcome>& answer);
 ::testing::AssertionResult is_lost(const Result<CommitOutcome>& answer, std::size_t write,
-                                   const std::optional<Item>& standing);
+                                   const std::optional<Item>& current);
 
 // Works on every kind of Result.
 template <class T>

@@ -48,10 +48,10 @@ Guard Comparison::guard_of(const WriteChoice& choice, const Key& key) const {
     case GuardChoice::anything: return anything();
     case GuardChoice::absent: return absent();
     case GuardChoice::seen_earlier: return unchanged(earlier);
-    case GuardChoice::standing: break;
+    case GuardChoice::current: break;
   }
-  const std::optional<Item> standing = model_.get(key);
-  return unchanged(standing ? standing->version : seen_.back());
+  const std::optional<Item> current = model_.get(key);
+  return unchanged(current ? current->version : seen_.back());
 }
 
 Time Comparison::expiry_of(ExpiryChoice choice) const {

@@ -46,8 +46,8 @@ bool run_clients(Simulation& simulation,
 }
 
 Modify appending(std::string word) {
-  return [word](const std::optional<Content>& standing) -> Result<Modified> {
-    return Content{(standing ? standing->bytes : "") + word, "text/plain"};
+  return [word](const std::optional<Content>& current) -> Result<Modified> {
+    return Content{(current ? current->bytes : "") + word, "text/plain"};
   };
 }
 

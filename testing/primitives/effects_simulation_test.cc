@@ -174,13 +174,13 @@ Plan<std::monostate> count_up(std::set<std::string>& acknowledged, std::string c
   for (int i = 0; i < 3; ++i) {
     const std::string mine = client + "-" + std::to_string(i);
     for (;;) {
-      const auto standing = co_await attempt(documents::get(key));
-      if (!standing) continue;
+      const auto current = co_await attempt(documents::get(key));
+      if (!current) continue;
       documents::Condition condition = documents::IfAbsent{};
       std::string text;
-      if (*standing) {
-        condition = documents::IfMatch{(*standing)->etag};
-        text = (*standing)->content.bytes;
+      if (*current) {
+        condition = documents::IfMatch{(*current)->etag};
+        text = (*current)->content.bytes;
       }
       if (text.find(mine + ";") != std::string::npos) break;
       Effects effects = Effects()

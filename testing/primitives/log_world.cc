@@ -229,7 +229,7 @@ std::string LogWorld::judge_records() {
     if (next.record.state == logs::LogRecord::State::blank) continue;
     std::string id = next.record.batch;
     if (id.empty()) id = "of length " + std::to_string(next.record.count);
-    if (!ids.emplace(id, next.first).second) return "a batch stands there twice: " + id;
+    if (!ids.emplace(id, next.first).second) return "a batch is there twice: " + id;
   }
   for (const auto& [id, batch] : batches_) {
     if (batch.named && batch.first == 0) return id + " was never answered";

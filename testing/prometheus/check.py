@@ -230,7 +230,7 @@ def query(url, expression):
 
 
 def value_of(url, expression):
-    """The one value of an expression; nothing if there is none."""
+    """The one value of an expression; nothing if it has no value."""
     _, answer = query(url, expression)
     found = answer.get("data", {}).get("result", [])
     return float(found[0]["value"][1]) if len(found) == 1 else None

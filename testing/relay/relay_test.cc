@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "aws/client.h"
-#include "aws/service_error.h"
+#include "aws/message.h"
 #include "testing/code_of.h"
 #include "testing/relay/dynamodb_faults.h"
 #include "testing/servers/dynamodb_local.h"

@@ -68,8 +68,8 @@ Bytes archive_by_document(Simulation& simulation) {
 
 // Each customer is a process of its own and does not know the conflicts of the others.
 Plan<bool> modify_by_update(std::string entry, Contention& own) {
-  const Modify modify = [entry](const std::optional<Content>& standing) -> Result<Modified> {
-    return Content{(standing ? standing->bytes : "") + entry, "text/plain"};
+  const Modify modify = [entry](const std::optional<Content>& current) -> Result<Modified> {
+    return Content{(current ? current->bytes : "") + entry, "text/plain"};
   };
   UpdateRequest request{modify, {entry}, entry};
   const UpdateOutcome outcome = co_await update(kDocument, std::move(request), own);

@@ -19,8 +19,8 @@ using namespace std::chrono_literals;
 using namespace documents;
 
 Modify appending(std::string entry) {
-  return [entry](const std::optional<Content>& standing) -> Result<Modified> {
-    return Content{(standing ? standing->bytes : "") + entry, "application/json"};
+  return [entry](const std::optional<Content>& current) -> Result<Modified> {
+    return Content{(current ? current->bytes : "") + entry, "application/json"};
   };
 }
 
@@ -44,12 +44,12 @@ class EtagDocuments : public ::testing::Test {
   // Like appending(), but another writer is faster, `times` times.
   Modify overtaken(int times, const std::string& text) {
     return [this, left = times,
-            text](const std::optional<Content>& standing) mutable -> Result<Modified> {
+            text](const std::optional<Content>& current) mutable -> Result<Modified> {
       if (left-- > 0) {
         LocalDocuments rival(*memory_, "archives", clock_, entropy_);
         EXPECT_TRUE(rival.update("change-1", entry("rival;")));
       }
-      return appending(text)(standing);
+      return appending(text)(current);
     };
   }
 

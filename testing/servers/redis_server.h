@@ -13,7 +13,7 @@ namespace once::testing {
 
 class RedisServer final : public PortServer {
  public:
-  // Why there is none to start on this machine; nothing if there is one.
+  // Why it cannot be started on this machine; nothing if it can.
   static std::optional<std::string> missing();
 
   // One that syncs its file before every answer. `more` are further arguments, which go before ours

@@ -22,7 +22,7 @@ TEST_P(CrashOnSqs, EveryEffectHappensExactlyOnceAndNoneIsLostOrStuck) {
                          sent = bodies;
                          sender.send_all(name, bodies);
                        },
-                   // This broker forgets all it has: a sender that does not know what became of its
+                   // This broker forgets all it has: a sender that does not know the outcome of its
                    // messages sends them again.
                    .restart_broker =
                        [&] {

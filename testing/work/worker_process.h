@@ -52,7 +52,7 @@ inline bool eventually(const std::function<bool()>& is_so,
   return true;
 }
 
-// 0 if there is none.
+// 0 if it is not there.
 inline std::int64_t tally(Once& once, const std::string& name) {
   const auto reading = once.tallies().read(name);
   if (!reading || !*reading) return 0;

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "aws/client.h"
+#include "aws/configuration.h"
 #include "aws/credential_chain.h"
-#include "aws/profiles.h"
+#include "aws/message.h"
 #include "aws/retrying.h"
-#include "aws/service_error.h"
 #include "queues/sqs/acks.h"
 #include "queues/sqs/form.h"
 

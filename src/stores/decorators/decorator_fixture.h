@@ -27,9 +27,9 @@ class Decorated : public ::testing::Test {
   }
 
   // The item in the memory store itself, below all decorators.
-  std::optional<Item> standing(const Key& key) { return *memory_->get(key); }
+  std::optional<Item> current(const Key& key) { return *memory_->get(key); }
   std::int64_t number(const Key& key) {
-    const std::optional<Item> item = standing(key);
+    const std::optional<Item> item = current(key);
     return item ? std::get<std::int64_t>(item->value) : 0;
   }
   Item others_put(const Key& key, Value value, Guard guard = anything()) {

@@ -17,7 +17,7 @@ TEST_F(FaultyStoreTest, FailBeforeIsUnavailableAndWritesNothing) {
   next({Fault::fail_before, Fault::fail_before});
   EXPECT_EQ(error_of(commit(*faulty_, fresh(add(key("k"), 1)))), ErrorCode::unavailable);
   EXPECT_EQ(error_of(faulty_->get(key("k"))), ErrorCode::unavailable);
-  EXPECT_EQ(standing(key("k")), std::nullopt);
+  EXPECT_EQ(current(key("k")), std::nullopt);
 }
 
 TEST_F(FaultyStoreTest, FailAfterIsUnknownAndWrites) {
@@ -70,7 +70,7 @@ TEST_F(FaultyStoreTest, ALateCommitIsOneWriteHoweverLateAndMayLose) {
   const Item theirs = others_put(key("k"), Bytes("first"));
   faulty_->deliver_late();
   faulty_->deliver_late();
-  EXPECT_EQ(standing(key("k")), theirs);
+  EXPECT_EQ(current(key("k")), theirs);
 }
 
 TEST_F(FaultyStoreTest, FaultsInAGroupBefallSingleTransactionsAndKeepTheOrderOfTheRest) {
@@ -85,8 +85,8 @@ TEST_F(FaultyStoreTest, FaultsInAGroupBefallSingleTransactionsAndKeepTheOrderOfT
   EXPECT_TRUE(is_committed(answers[1]));
   EXPECT_TRUE(is_lost(answers[2]));
   EXPECT_EQ(error_of(answers[3]), ErrorCode::unknown);
-  EXPECT_EQ(standing(key("k"))->version, writes[1].version);
-  EXPECT_EQ(standing(key("j"))->version, writes[3].version);
+  EXPECT_EQ(current(key("k"))->version, writes[1].version);
+  EXPECT_EQ(current(key("j"))->version, writes[3].version);
 }
 
 TEST_F(FaultyStoreTest, AGroupFailsAsAWholeWhereThePlanSaysSo) {

@@ -14,23 +14,23 @@ bool leaves_a_version(const Write& write) {
   return write.kind == Write::Kind::put || is_arithmetic(write);
 }
 
-bool is_ours(const Write& write, const std::optional<Item>& standing) {
-  return leaves_a_version(write) && standing && standing->version == write.version;
+bool is_ours(const Write& write, const std::optional<Item>& current) {
+  return leaves_a_version(write) && current && current->version == write.version;
 }
 
-bool proves_loss(const Write& write, const std::optional<Item>& standing) {
+bool proves_loss(const Write& write, const std::optional<Item>& current) {
   return write.kind == Write::Kind::put && write.guard.kind == Guard::Kind::absent &&
-         write.guard.lasting && standing && standing->version != write.version;
+         write.guard.lasting && current && current->version != write.version;
 }
 
 // Another's version at a raise may be an earlier larger one or a later one: it proves nothing.
-Committed found(Transaction sent, std::span<const std::optional<Item>> standing) {
+Committed found(Transaction sent, std::span<const std::optional<Item>> current) {
   Committed answer;
   if (std::ranges::none_of(sent, is_arithmetic)) return answer;
   answer.numbers.resize(sent.size());
   for (std::size_t i = 0; i < sent.size(); ++i) {
-    if (!is_arithmetic(sent[i]) || !is_ours(sent[i], standing[i])) continue;
-    if (const auto* number = std::get_if<std::int64_t>(&standing[i]->value)) {
+    if (!is_arithmetic(sent[i]) || !is_ours(sent[i], current[i])) continue;
+    if (const auto* number = std::get_if<std::int64_t>(&current[i]->value)) {
       answer.numbers[i] = *number;
     }
   }
@@ -48,12 +48,12 @@ bool fails_once_landed(const Write& write) {
 
 }  // namespace
 
-Resolution resolve(Transaction sent, std::span<const std::optional<Item>> standing) {
+Resolution resolve(Transaction sent, std::span<const std::optional<Item>> current) {
   for (std::size_t i = 0; i < sent.size(); ++i) {
-    if (is_ours(sent[i], standing[i])) return found(sent, standing);
+    if (is_ours(sent[i], current[i])) return found(sent, current);
   }
   for (std::size_t i = 0; i < sent.size(); ++i) {
-    if (proves_loss(sent[i], standing[i])) return Lost{i, standing[i]};
+    if (proves_loss(sent[i], current[i])) return Lost{i, current[i]};
   }
   return StillUnknown{};
 }

@@ -57,7 +57,7 @@ TEST_F(RetryingRacesTest, H7_LandedAndOverwrittenIsUnknownNotLost) {
   };
   next({Fault::lose_reply});
   EXPECT_EQ(error_of(commit(*store_, ours)), ErrorCode::unknown);
-  EXPECT_EQ(standing(key("k")), theirs);
+  EXPECT_EQ(current(key("k")), theirs);
 }
 
 TEST_F(RetryingRacesTest, H7_TheFirstSendingThatLandsBeforeTheSecondIsFound) {
@@ -67,7 +67,7 @@ TEST_F(RetryingRacesTest, H7_TheFirstSendingThatLandsBeforeTheSecondIsFound) {
   next({Fault::land_late});
   EXPECT_TRUE(is_committed(commit(*store_, ours)));
   EXPECT_EQ(sent(), 2U);
-  EXPECT_EQ(standing(key("k"))->version, ours.version);
+  EXPECT_EQ(current(key("k"))->version, ours.version);
 }
 
 TEST_F(RetryingRacesTest, H7_TheProofInALostAnswerCountsAlthoughItIsOverwrittenAtOnce) {
@@ -101,7 +101,7 @@ TEST_F(RetryingRacesTest, H7_ASecondSendingThatLosesALastingKeyIsLost) {
   ASSERT_TRUE(is_lost(answer));
   EXPECT_EQ(std::get<Lost>(*answer).current, theirs);
   faulty_->deliver_late();
-  EXPECT_EQ(standing(key("k")), theirs);
+  EXPECT_EQ(current(key("k")), theirs);
 }
 
 class RetryingGroupsTest : public RetryingRacesTest {
@@ -137,7 +137,7 @@ TEST_F(RetryingGroupsTest, H26_WhatALaterOneHasOvertakenIsNotSentAgain) {
   EXPECT_TRUE(is_committed(answers[0]));
   EXPECT_EQ(error_of(answers[1]), ErrorCode::unavailable);
   EXPECT_TRUE(is_committed(answers[2]));
-  EXPECT_EQ(standing(key("k"))->version, second.version);
+  EXPECT_EQ(current(key("k"))->version, second.version);
 }
 
 TEST_F(RetryingGroupsTest, H26_ThoseThatFailTogetherAreSentAgainInTheirOrder) {

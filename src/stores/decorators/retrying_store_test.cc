@@ -100,7 +100,7 @@ TEST_F(RetryingStoreTest, H7_StillUnderWayIsSentAgainWhereThatIsSafeAndTheLateOn
   EXPECT_EQ(sent(), 2U);
   const Item next_one = others_put(key("k"), Bytes("next"));
   faulty_->deliver_late();
-  EXPECT_EQ(standing(key("k")), next_one);
+  EXPECT_EQ(current(key("k")), next_one);
 }
 
 TEST_F(RetryingStoreTest, H7_ALastingPutStillUnderWayIsSentAgain) {
@@ -108,7 +108,7 @@ TEST_F(RetryingStoreTest, H7_ALastingPutStillUnderWayIsSentAgain) {
   next({Fault::land_late});
   EXPECT_TRUE(is_committed(commit(*store_, ours)));
   faulty_->deliver_late();
-  EXPECT_EQ(standing(key("k"))->version, ours.version);
+  EXPECT_EQ(current(key("k"))->version, ours.version);
 }
 
 TEST_F(RetryingStoreTest, H7_WhatMayLandTwiceIsNotSentAgainAndStaysUnknown) {
@@ -127,7 +127,7 @@ TEST_F(RetryingStoreTest, H7_AnEraseFoundGoneStaysUnknown) {
   EXPECT_EQ(error_of(commit(*store_, erase(key("k"), unchanged(before.version)))),
             ErrorCode::unknown);
   EXPECT_EQ(sent(), 2U);
-  EXPECT_EQ(standing(key("k")), std::nullopt);
+  EXPECT_EQ(current(key("k")), std::nullopt);
 }
 
 TEST_F(RetryingStoreTest, AnAddIsNeverSentTwiceAfterAnUnknownOutcome) {

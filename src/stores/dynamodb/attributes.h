@@ -1,16 +1,18 @@
 // Items as DynamoDB's attributes.
 //
-//   pk   S       the partition (names.h)
+//   pk   S       the partition, as text (see below)
 //   sk   N       the sort
 //   v    N or B  the value: an integer, or bytes
 //   ver  N       the version
 //   exp  N       the expiry in milliseconds, missing for never
-//   ttl  N       when DynamoDB may remove it, in seconds: no sooner than anybody's clock says so
+//   ttl  N       when DynamoDB may remove it, in seconds: not before it has expired by every clock
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "once/error.h"
 #include "once/item.h"
@@ -42,5 +44,22 @@ Result<Item> item_in(const Json& attributes);
 std::optional<std::int64_t> number_in(const Json& attributes);
 
 Result<Key> key_in(const Json& attributes);
+
+// Partitions as DynamoDB's partition keys, which are UTF-8 of at most 2,048 bytes.
+//
+//   home            for a partition without a part
+//   home │ part     (U+2502, without the spaces)
+//
+// What is UTF-8 stays as it is, so that people can read it in the console. Every other byte b, and
+// each byte of a character that is used here itself, becomes the character U+10FF00 + b.
+inline constexpr std::size_t kMaxNameBytes = 2'048;
+
+std::string encode_partition(const Partition& partition);
+
+// Nothing for what encode_partition never makes.
+std::optional<Partition> decode_partition(std::string_view text);
+
+// What the names of all partitions begin with whose home begins with `home_prefix`.
+std::string encode_home_prefix(std::string_view home_prefix);
 
 }  // namespace once::dynamodb

@@ -14,7 +14,7 @@
 #include "once/entropy.h"
 #include "once/write.h"
 #include "stores/dynamodb/operation.h"
-#include "stores/dynamodb/reply.h"
+#include "stores/dynamodb/transport.h"
 
 namespace once::dynamodb {
 

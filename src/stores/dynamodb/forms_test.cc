@@ -3,7 +3,6 @@
 
 #include "aws/group.h"
 #include "stores/dynamodb/attributes.h"
-#include "stores/dynamodb/names.h"
 
 namespace once::dynamodb {
 namespace {

@@ -7,24 +7,18 @@
 namespace once {
 namespace {
 
-Result<void> set_option(DynamoDbOptions& options, const std::string& name,
-                        const std::string& value) {
-  const std::int64_t count = small_count(value);
+constexpr std::string_view kOptions =
+    "dynamodb has the options region, endpoint, timeout (in seconds) and connections (1 to 1000)";
+
+bool set_option(DynamoDbOptions& options, std::string_view name, const std::string& value) {
   if (name == "region") {
     options.region = value;
   } else if (name == "endpoint") {
     options.endpoint = value;
-  } else if (name == "timeout" && count > 0) {
-    options.timeout = std::chrono::seconds(count);
-  } else if (name == "connections" && count > 0) {
-    options.connections = static_cast<std::size_t>(count);
   } else {
-    return failure(ErrorCode::invalid,
-                   "dynamodb has the options region, endpoint, timeout (in seconds) and "
-                   "connections (1 to 1000), not \"" +
-                       name + "=" + value + "\"");
+    return set_server_option(options, name, value);
   }
-  return {};
+  return true;
 }
 
 Result<DynamoDbOptions> options_of(const Address& address) {
@@ -33,11 +27,7 @@ Result<DynamoDbOptions> options_of(const Address& address) {
     return failure(ErrorCode::invalid, "a table's address is dynamodb://TABLE?region=REGION");
   }
   DynamoDbOptions options{.table = std::string(place.substr(2))};
-  Result<void> ok = for_each_option(address, [&](const auto& name, const auto& value) {
-    return set_option(options, name, value);
-  });
-  if (!ok) return std::unexpected(std::move(ok.error()));
-  return options;
+  return with_options(address, std::move(options), kOptions, set_option);
 }
 
 Result<std::unique_ptr<Store>> open_at(const Address& address, const OpenOptions& /*options*/) {

@@ -47,7 +47,7 @@ inline constexpr std::size_t kItemOverhead = 4'096;
 std::size_t bytes_of(Transaction writes);
 
 // What the guard of `write` says of `old`, whose condition under `form` failed: another form to
-// try, an outcome, or `invalid`. `old` is what stood there, expired or not.
+// try, an outcome, or `invalid`. `old` is the item that was found, expired or not.
 struct Verdict {
   enum class Kind : std::uint8_t { lost, another_form, none };
   Kind kind = Kind::none;

@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "stores/dynamodb/names.h"
-#include "stores/dynamodb/reply.h"
+#include "stores/dynamodb/attributes.h"
+#include "stores/dynamodb/transport.h"
 
 namespace once::dynamodb {
 namespace {

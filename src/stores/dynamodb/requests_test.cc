@@ -8,6 +8,7 @@
 #include "once/tallies.h"
 #include "testing/servers/dynamodb_tables.h"
 #include "testing/servers/needs.h"
+#include "testing/stores/server_cases.h"
 
 namespace once::testing {
 namespace {
@@ -39,22 +40,13 @@ class DynamoDbRequests : public ::testing::Test {
 };
 
 TEST_F(DynamoDbRequests, AClaimItsDuplicateAndItsCompletionAreOneEach) {
-  LocalClaims claims(*store_);
-  const auto taken = claims.take("job", {.owner = "me"});
-  ASSERT_TRUE(taken && std::holds_alternative<Claimed>(*taken));
-  EXPECT_EQ(spent(), 1U);
-  EXPECT_EQ(units_, 1);
-  const auto busy = claims.take("job", {.owner = "you"});
-  ASSERT_TRUE(busy && std::holds_alternative<Busy>(*busy));
-  EXPECT_EQ(spent(), 1U);
-  const auto done = claims.complete("job", std::get<Claimed>(*taken).ticket, "result");
-  ASSERT_TRUE(done && std::holds_alternative<Settled>(*done));
-  EXPECT_EQ(spent(), 1U);
-  EXPECT_EQ(units_, 1);
-  const auto duplicate = claims.take("job", {.owner = "you"});
-  ASSERT_TRUE(duplicate && std::holds_alternative<Done>(*duplicate));
-  EXPECT_EQ(std::get<Done>(*duplicate).result, "result");
-  EXPECT_EQ(spent(), 1U);
+  claim_and_complete(*store_, [&](ClaimStep step) {
+    EXPECT_EQ(spent(), 1U);
+    const bool writes = step == ClaimStep::taken || step == ClaimStep::completed;
+    if (writes) {
+      EXPECT_EQ(units_, 1);
+    }
+  });
 }
 
 TEST_F(DynamoDbRequests, SeenIdsAreOneRequestEach) {
@@ -79,17 +71,11 @@ TEST_F(DynamoDbRequests, AnAppendIsOne) {
 }
 
 TEST_F(DynamoDbRequests, AnUpdateOfADocumentIsTwo) {
-  LocalDocuments documents(*store_);
-  const auto grow =
-      [](const std::optional<documents::Content>& current) -> Result<documents::Modified> {
-    return documents::Content{(current ? current->bytes : "") + "x"};
-  };
-  for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(documents.update("doc", {.modify = grow}).has_value());
+  update_twice(*store_, [&] {
     EXPECT_EQ(spent(), 2U);
     EXPECT_LE(units_, 2);
     EXPECT_GE(units_, 1);
-  }
+  });
 }
 
 TEST_F(DynamoDbRequests, AnAddAndAMaxAreOneOnceTheTallyIsKnown) {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "stores/dynamodb/attributes.h"
 #include "stores/dynamodb/commit_attempt.h"
-#include "stores/dynamodb/names.h"
 #include "stores/dynamodb/operation.h"
 #include "stores/dynamodb/reader.h"
 

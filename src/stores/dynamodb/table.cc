@@ -4,7 +4,7 @@
 
 #include "base/backoff.h"
 #include "stores/dynamodb/reader.h"
-#include "stores/dynamodb/reply.h"
+#include "stores/dynamodb/transport.h"
 
 namespace once::dynamodb {
 namespace {

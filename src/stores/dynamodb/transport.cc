@@ -3,8 +3,9 @@
 #include <atomic>
 #include <utility>
 
+#include "aws/configuration.h"
 #include "aws/credential_chain.h"
-#include "aws/profiles.h"
+#include "aws/message.h"
 
 namespace once::dynamodb {
 namespace {
@@ -68,6 +69,17 @@ class Wire final : public Transport {
   std::atomic<double> units_ = 0;
 };
 
+// What only DynamoDB means so.
+ErrorCode code_of(const std::string& type, ErrorCode general) {
+  // The table may be under way, or back when it was made.
+  if (type == "ResourceNotFoundException" || type == "ResourceInUseException") {
+    return ErrorCode::unavailable;
+  }
+  // The token's first request may have been performed.
+  if (type == "IdempotentParameterMismatchException") return ErrorCode::unknown;
+  return general;
+}
+
 }  // namespace
 
 aws::Request request_of(const char* call, const Json& body) {
@@ -92,6 +104,42 @@ Result<std::unique_ptr<Transport>> connect(const DynamoDbOptions& options) {
                                    .connections = options.connections});
   if (!client) return std::unexpected(std::move(client.error()));
   return std::make_unique<Wire>(std::move(*client), options.measure_capacity);
+}
+
+Reply read_reply(const Result<aws::Response>& response) {
+  Reply reply;
+  if (!response) {
+    reply.error = response.error();
+    return reply;
+  }
+  reply.body = Json::parse(response->body, nullptr, false);
+  if (response->status == 200 && reply.body.is_object()) {
+    reply.kind = Reply::Kind::done;
+    return reply;
+  }
+  if (response->status == 200) {
+    reply.error = {ErrorCode::unknown, "the service's answer is no JSON"};
+    return reply;
+  }
+  reply.type = aws::service_error(*response).code;
+  if (reply.type == "ConditionalCheckFailedException") {
+    reply.kind = Reply::Kind::condition_failed;
+  } else if (reply.type == "TransactionCanceledException" &&
+             reply.body.contains("CancellationReasons")) {
+    reply.kind = Reply::Kind::cancelled;
+  } else {
+    reply.error = aws::error_of(*response);
+    reply.error.code = code_of(reply.type, reply.error.code);
+  }
+  return reply;
+}
+
+Reply read_reply_to_reading(const Result<aws::Response>& response) {
+  Reply reply = read_reply(response);
+  if (reply.kind == Reply::Kind::failed && reply.error.code == ErrorCode::unknown) {
+    reply.error.code = ErrorCode::unavailable;
+  }
+  return reply;
 }
 
 }  // namespace once::dynamodb

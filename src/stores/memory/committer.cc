@@ -197,11 +197,11 @@ Result<std::optional<Lost>> Committer::judge(Transaction writes, std::span<Step>
     Shard& shard = locked[steps[i].place.shard];
     steps[i].spot = shard.find(steps[i].place.hash, writes[i].key);
     const Ref ref = steps[i].spot.ref;
-    std::optional<CurrentItem> standing;
+    std::optional<CurrentItem> current;
     if (ref != kNull && !now.past(shard.node(ref))) {
-      standing = CurrentItem{shard.node(ref).version(), shard.node(ref).number()};
+      current = CurrentItem{shard.node(ref).version(), shard.node(ref).number()};
     }
-    const CurrentItem* there = standing ? &*standing : nullptr;
+    const CurrentItem* there = current ? &*current : nullptr;
     if (!holds(writes[i].guard, there)) {
       if (there == nullptr) return Lost{.write = i, .current = std::nullopt};
       shard.touch(ref);

@@ -12,7 +12,6 @@
 #include "once/time.h"
 #include "once/write.h"
 #include "stores/memory/evictor.h"
-#include "stores/memory/room.h"
 #include "stores/memory/shards.h"
 
 namespace once::memory {

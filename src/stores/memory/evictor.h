@@ -1,5 +1,4 @@
-// Evicts the least recently used of the items that expire (docs/hazards.md#h17). Safe to share
-// between threads.
+// The space of a bounded store, and how more of it is made.
 #pragma once
 
 #include <array>
@@ -9,11 +8,37 @@
 #include <optional>
 
 #include "once/write.h"
-#include "stores/memory/room.h"
 #include "stores/memory/shards.h"
 
 namespace once::memory {
 
+// The bytes that a bounded store holds or has reserved for a commit under way. Safe to share
+// between threads.
+class Room {
+ public:
+  explicit Room(std::size_t bound) : bound_(bound) {}
+
+  bool bounded() const { return bound_ != 0; }
+  std::size_t bound() const { return bound_; }
+  std::size_t free() const { return bound_ - taken_.load(std::memory_order_relaxed); }
+
+  // False, without taking anything, if that would exceed the bound.
+  bool take(std::size_t bytes) {
+    std::size_t taken = taken_.load(std::memory_order_relaxed);
+    do {
+      if (bytes > bound_ - taken) return false;
+    } while (!taken_.compare_exchange_weak(taken, taken + bytes, std::memory_order_relaxed));
+    return true;
+  }
+  void give_back(std::size_t bytes) { taken_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+ private:
+  const std::size_t bound_;
+  std::atomic<std::size_t> taken_ = 0;  // Never above the bound.
+};
+
+// Evicts the least recently used of the items that expire (docs/hazards.md#h17). Safe to share
+// between threads.
 class Evictor {
  public:
   Evictor(Shards& shards, Room& room) : shards_(shards), room_(room) {}

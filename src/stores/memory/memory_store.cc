@@ -1,16 +1,19 @@
 #include "once/memory_store.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/mutex.h"
 #include "stores/memory/committer.h"
-#include "stores/memory/cursor.h"
 #include "stores/memory/evictor.h"
-#include "stores/memory/room.h"
 #include "stores/memory/shards.h"
 
 namespace once {
@@ -26,6 +29,51 @@ constexpr std::size_t kListBytes = 4U << 20;
 
 // A sweep lets others have the shard after so many items.
 constexpr std::size_t kSweepStretch = 256;
+
+// A cursor of list(), the key that was examined last:
+//
+//   4 checksum of the rest | 2 length of home | 8 sort | home | part
+constexpr std::size_t kHomeLengthAt = 4;
+constexpr std::size_t kSortAt = 6;
+constexpr std::size_t kHomeAt = 14;
+
+std::uint32_t checksum_of(std::string_view cursor) {
+  const std::string_view rest = cursor.substr(kHomeLengthAt);
+  return XXH32(rest.data(), rest.size(), 0);
+}
+
+template <class T>
+T read_at(std::string_view cursor, std::size_t offset) {
+  T value;
+  std::memcpy(&value, cursor.data() + offset, sizeof value);
+  return value;
+}
+
+template <class T>
+void write_at(std::string& cursor, std::size_t offset, T value) {
+  std::memcpy(cursor.data() + offset, &value, sizeof value);
+}
+
+std::string cursor_after(const Key& key) {
+  std::string cursor(kHomeAt, '\0');
+  write_at(cursor, kHomeLengthAt, static_cast<std::uint16_t>(key.partition.home.size()));
+  write_at(cursor, kSortAt, key.sort);
+  cursor += key.partition.home;
+  cursor += key.partition.part;
+  write_at(cursor, 0, checksum_of(cursor));
+  return cursor;
+}
+
+// Empty unless cursor_after() made it.
+std::optional<Key> key_of_cursor(std::string_view cursor) {
+  if (cursor.size() < kHomeAt) return {};
+  if (read_at<std::uint32_t>(cursor, 0) != checksum_of(cursor)) return {};
+  const std::size_t home_bytes = read_at<std::uint16_t>(cursor, kHomeLengthAt);
+  if (home_bytes > cursor.size() - kHomeAt) return {};
+  return Key{.partition = {.home = std::string(cursor.substr(kHomeAt, home_bytes)),
+                           .part = std::string(cursor.substr(kHomeAt + home_bytes))},
+             .sort = read_at<std::int64_t>(cursor, kSortAt)};
+}
 
 class Memory final : public MemoryStore {
  public:

@@ -20,7 +20,7 @@ class PartitionTable {
 
   struct Slot {
     std::uint32_t hash = 0;
-    std::uint32_t entry = 0;  // Zero where there is none.
+    std::uint32_t entry = 0;  // Zero in an empty place.
   };
 
   PartitionTable() : slots_(kSpare) { publish(); }

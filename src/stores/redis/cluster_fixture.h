@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "stores/redis/names.h"
 #include "stores/redis/store_fixture.h"
+#include "stores/redis/stored_form.h"
 #include "testing/servers/redis_cluster.h"
 
 namespace once::testing {

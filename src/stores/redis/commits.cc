@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "stores/redis/names.h"
-#include "stores/redis/record.h"
 #include "stores/redis/scripts.h"
+#include "stores/redis/stored_form.h"
 
 namespace once::redis {
 namespace {

@@ -4,8 +4,7 @@
 #include <optional>
 
 #include "once/write.h"
-#include "stores/redis/command.h"
-#include "stores/redis/reply.h"
+#include "stores/redis/protocol.h"
 
 namespace once::redis {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "net/channel.h"
-#include "stores/redis/reply.h"
+#include "stores/redis/protocol.h"
 
 namespace once::redis {
 

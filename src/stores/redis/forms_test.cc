@@ -3,10 +3,9 @@
 
 #include <limits>
 
-#include "stores/redis/names.h"
-#include "stores/redis/record.h"
 #include "stores/redis/scan_route.h"
 #include "stores/redis/server_time.h"
+#include "stores/redis/stored_form.h"
 #include "stores/redis/walk.h"
 #include "testing/manual_clock.h"
 

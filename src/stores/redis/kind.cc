@@ -56,32 +56,23 @@ bool set_place(RedisOptions& options, std::string_view place) {
   return true;
 }
 
-Result<void> set_option(RedisOptions& options, const std::string& name, const std::string& value) {
-  const std::int64_t count = small_count(value);
-  if (name == "timeout" && count > 0) {
-    options.timeout = std::chrono::seconds(count);
-  } else if (name == "connections" && count > 0) {
-    options.connections = static_cast<std::size_t>(count);
-  } else if (name == "ca" && options.tls && !value.empty()) {
+constexpr std::string_view kOptions =
+    "redis has the options timeout (in seconds) and connections (1 to 1000), and rediss also ca (a "
+    "file)";
+
+bool set_option(RedisOptions& options, std::string_view name, const std::string& value) {
+  if (name == "ca" && options.tls && !value.empty()) {
     options.ca_file = value;
-  } else {
-    return failure(ErrorCode::invalid,
-                   "redis has the options timeout (in seconds) and connections (1 to 1000), and "
-                   "rediss also ca (a file), not \"" +
-                       name + "=" + value + "\"");
+    return true;
   }
-  return {};
+  return set_server_option(options, name, value);
 }
 
 // Messages never have the password.
 Result<RedisOptions> options_of(const Address& address) {
   RedisOptions options{.tls = address.scheme == "rediss"};
   if (!set_place(options, address.place)) return no_address();
-  Result<void> ok = for_each_option(address, [&](const auto& name, const auto& value) {
-    return set_option(options, name, value);
-  });
-  if (!ok) return std::unexpected(std::move(ok.error()));
-  return options;
+  return with_options(address, std::move(options), kOptions, set_option);
 }
 
 Result<std::unique_ptr<Store>> open_at(const Address& address, const OpenOptions& /*options*/) {

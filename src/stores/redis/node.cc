@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "net/tls.h"
-#include "stores/redis/command.h"
+#include "stores/redis/protocol.h"
 #include "stores/redis/scripts.h"
 
 namespace once::redis {

@@ -54,7 +54,7 @@ class Node {
 
   const Endpoint& endpoint() const { return endpoint_; }
 
-  // `unavailable` if there is none by the deadline; `denied` as the server says.
+  // `unavailable` if none is free by the deadline; `denied` as the server says.
   Result<Lease> lease(Deadline deadline);
 
   // None of the connections that there are is used again: they lead to the wrong place.

@@ -6,6 +6,7 @@
 #include "once/tallies.h"
 #include "stores/redis/store_fixture.h"
 #include "testing/manual_clock.h"
+#include "testing/stores/server_cases.h"
 
 namespace once::testing {
 namespace {
@@ -36,19 +37,7 @@ class RedisRequests : public RedisTest {
 };
 
 TEST_F(RedisRequests, AClaimItsDuplicateAndItsCompletionAreOneEach) {
-  LocalClaims claims(*store_);
-  const auto taken = claims.take("job", {.owner = "me"});
-  ASSERT_TRUE(taken && std::holds_alternative<Claimed>(*taken));
-  EXPECT_EQ(spent(), 1U);
-  const auto busy = claims.take("job", {.owner = "you"});
-  ASSERT_TRUE(busy && std::holds_alternative<Busy>(*busy));
-  EXPECT_EQ(spent(), 1U);
-  const auto done = claims.complete("job", std::get<Claimed>(*taken).ticket, "result");
-  ASSERT_TRUE(done && std::holds_alternative<Settled>(*done));
-  EXPECT_EQ(spent(), 1U);
-  const auto duplicate = claims.take("job", {.owner = "you"});
-  ASSERT_TRUE(duplicate && std::holds_alternative<Done>(*duplicate));
-  EXPECT_EQ(spent(), 1U);
+  claim_and_complete(*store_, [&](ClaimStep) { EXPECT_EQ(spent(), 1U); });
 }
 
 TEST_F(RedisRequests, SeenIdsAreOneRequestEachInOneRoundTrip) {
@@ -83,15 +72,7 @@ TEST_F(RedisRequests, AnAddIsTwoBecauseWhatTheTallyIsIsLookedFor) {
 }
 
 TEST_F(RedisRequests, AnUpdateOfADocumentIsTwo) {
-  LocalDocuments documents(*store_);
-  const auto grow =
-      [](const std::optional<documents::Content>& current) -> Result<documents::Modified> {
-    return documents::Content{(current ? current->bytes : "") + "x"};
-  };
-  for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(documents.update("doc", {.modify = grow}).has_value());
-    EXPECT_EQ(spent(), 2U);
-  }
+  update_twice(*store_, [&] { EXPECT_EQ(spent(), 2U); });
 }
 
 TEST_F(RedisRequests, GroupsReadingsAndScansAreOneRoundTrip) {

@@ -245,7 +245,7 @@ void Router::take_replies(ServerBatch& batch) {
 }
 
 // Marks commands that were redirected to be sent again, unless a later command of the same slot was
-// performed meanwhile: then the caller decides. False if there are none.
+// performed meanwhile: then the caller decides. False if there is nothing to send.
 bool Router::redirect(std::vector<PendingCommand>& pending_commands, Deadline deadline) {
   std::set<std::uint16_t> passed;
   bool any = false;

@@ -11,8 +11,8 @@
 
 #include "base/mutex.h"
 #include "once/redis_store.h"
-#include "stores/redis/command.h"
 #include "stores/redis/node.h"
+#include "stores/redis/protocol.h"
 
 namespace once::redis {
 

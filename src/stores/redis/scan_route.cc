@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "stores/redis/command.h"
+#include "stores/redis/protocol.h"
 
 namespace once::redis {
 namespace {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "stores/redis/names.h"
+#include "stores/redis/stored_form.h"
 
 namespace once::redis {
 namespace {

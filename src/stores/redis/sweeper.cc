@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "stores/redis/names.h"
 #include "stores/redis/scripts.h"
+#include "stores/redis/stored_form.h"
 #include "stores/redis/walk.h"
 
 namespace once::redis {

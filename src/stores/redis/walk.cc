@@ -6,9 +6,8 @@
 #include <charconv>
 #include <utility>
 
-#include "stores/redis/names.h"
-#include "stores/redis/record.h"
 #include "stores/redis/scan_route.h"
+#include "stores/redis/stored_form.h"
 
 namespace once::redis {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "stores/rocksdb/engine.h"
 #include "stores/rocksdb/segment_file.h"
-#include "stores/rocksdb/status.h"
 
 namespace once {
 namespace {

@@ -1,8 +1,11 @@
 #include "stores/rocksdb/group.h"
 
 #include <absl/container/flat_hash_map.h>
+#include <xxhash.h>
 
-#include "stores/rocksdb/status.h"
+#include <bit>
+
+#include "stores/rocksdb/engine.h"
 
 namespace once {
 namespace {
@@ -28,6 +31,28 @@ format::ItemView written_by(const Write& write, std::optional<std::int64_t> numb
 }
 
 }  // namespace
+
+template <class F>
+void Stripes::Held::for_each(F f) {
+  for (std::size_t word = 0; word < held_.size(); ++word) {
+    for (std::uint64_t bits = held_[word]; bits != 0; bits &= bits - 1) {
+      f(stripes_.stripes_[word * 64 + static_cast<std::size_t>(std::countr_zero(bits))]);
+    }
+  }
+}
+
+// The analysis cannot follow locks chosen by data.
+Stripes::Held::Held(Stripes& stripes, std::span<const std::string_view> keys) : stripes_(stripes) {
+  for (const std::string_view key : keys) {
+    const std::size_t stripe = XXH3_64bits(key.data(), key.size()) % kCount;
+    held_[stripe / 64] |= std::uint64_t{1} << (stripe % 64);
+  }
+  for_each([](Mutex& stripe) ONCE_UNCHECKED_LOCKING { stripe.lock(); });
+}
+
+Stripes::Held::~Held() {
+  for_each([](Mutex& stripe) ONCE_UNCHECKED_LOCKING { stripe.unlock(); });
+}
 
 Group::Group(std::span<const Transaction> transactions) : transactions_(transactions) {
   encode_keys();

@@ -1,18 +1,11 @@
-// Transactions that are evaluated together, as if one by one: each sees the database with the
-// writes of those before it in the group (docs/hazards.md#h26). The result is one batch.
-//
-//   Group group(transactions);
-//   (lock group.keys())
-//   group.read(db, now);
-//   answers = group.evaluate(now);
-//   group.collect(batch);
-//
-// The transactions must outlive it.
+// A group of commits, and the locks of their keys.
 #pragma once
 
 #include <rocksdb/db.h>
 #include <rocksdb/write_batch.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -20,12 +13,50 @@
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "kernel/apply.h"
 #include "kernel/format.h"
 #include "once/write.h"
 
 namespace once {
 
+// Locks for keys; many keys share one. A group takes its locks in ascending order, each once, so
+// groups cannot deadlock.
+class Stripes {
+ public:
+  class Held;
+
+ private:
+  static constexpr std::size_t kCount = 1024;
+  std::array<Mutex, kCount> stripes_;
+};
+
+// Holds the stripes of all these encoded keys while it lives.
+class Stripes::Held {
+ public:
+  Held(Stripes& stripes, std::span<const std::string_view> keys);
+  ~Held();
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  template <class F>
+  void for_each(F f);
+
+  Stripes& stripes_;
+  std::array<std::uint64_t, kCount / 64> held_{};  // A bit a stripe.
+};
+
+// Transactions that are evaluated together, as if one by one: each sees the database with the
+// writes of those before it in the group (docs/hazards.md#h26). The result is one batch.
+//
+//   Group group(transactions);
+//   const Stripes::Held held(stripes, group.keys());
+//   group.read(db, now);
+//   answers = group.evaluate(now);
+//   group.collect(batch);
+//
+// The transactions must outlive it.
 class Group {
  public:
   explicit Group(std::span<const Transaction> transactions);

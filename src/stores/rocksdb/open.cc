@@ -2,10 +2,8 @@
 #include <utility>
 
 #include "stores/rocksdb/commit_replay.h"
-#include "stores/rocksdb/engine_options.h"
-#include "stores/rocksdb/records.h"
+#include "stores/rocksdb/engine.h"
 #include "stores/rocksdb/rocksdb_store.h"
-#include "stores/rocksdb/status.h"
 
 namespace once {
 namespace {

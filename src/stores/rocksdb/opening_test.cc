@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "kernel/format.h"
-#include "stores/rocksdb/records.h"
+#include "stores/rocksdb/engine.h"
 #include "stores/rocksdb/store_fixture.h"
 
 namespace once {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "kernel/format.h"
-#include "stores/rocksdb/status.h"
+#include "stores/rocksdb/engine.h"
 
 namespace once {
 namespace {

@@ -4,10 +4,9 @@
 
 #include <utility>
 
+#include "stores/rocksdb/engine.h"
 #include "stores/rocksdb/group.h"
 #include "stores/rocksdb/reader.h"
-#include "stores/rocksdb/records.h"
-#include "stores/rocksdb/status.h"
 
 namespace once {
 namespace {

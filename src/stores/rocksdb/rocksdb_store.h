@@ -14,8 +14,7 @@
 #include "stores/rocksdb/commit_log.h"
 #include "stores/rocksdb/directory.h"
 #include "stores/rocksdb/expiry.h"
-#include "stores/rocksdb/stripes.h"
-#include "stores/rocksdb/sweeper.h"
+#include "stores/rocksdb/group.h"
 #include "stores/rocksdb/writer.h"
 
 namespace once {

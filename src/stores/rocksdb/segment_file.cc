@@ -7,7 +7,7 @@
 #include <charconv>
 #include <utility>
 
-#include "stores/rocksdb/status.h"
+#include "stores/rocksdb/engine.h"
 
 namespace once {
 namespace {

@@ -18,7 +18,7 @@
 #include "once/entropy.h"
 #include "once/rocksdb_store.h"
 #include "stores/rocksdb/commit_replay.h"
-#include "stores/rocksdb/engine_options.h"
+#include "stores/rocksdb/engine.h"
 #include "stores/rocksdb/expiry.h"
 #include "stores/rocksdb/rocksdb_store.h"
 #include "stores/rocksdb/segment_file.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "aws/configuration.h"
 #include "aws/credential_chain.h"
-#include "aws/profiles.h"
 #include "aws/signer.h"
 #include "base/encoding.h"
 

@@ -9,8 +9,11 @@
 namespace once {
 namespace {
 
-Result<void> set_option(S3Options& options, const std::string& name, const std::string& value) {
-  const std::int64_t count = small_count(value);
+constexpr std::string_view kOptions =
+    "s3 has the options region, endpoint, style (path or host), etag (quoted or bare), timeout (in "
+    "seconds) and connections (1 to 1000)";
+
+bool set_option(S3Options& options, std::string_view name, const std::string& value) {
   if (name == "region") {
     options.region = value;
   } else if (name == "endpoint") {
@@ -19,17 +22,10 @@ Result<void> set_option(S3Options& options, const std::string& name, const std::
     options.style = value == "path" ? S3Options::Style::path : S3Options::Style::host;
   } else if (name == "etag" && (value == "bare" || value == "quoted")) {
     options.bare_etags = value == "bare";
-  } else if (name == "timeout" && count > 0) {
-    options.timeout = std::chrono::seconds(count);
-  } else if (name == "connections" && count > 0) {
-    options.connections = static_cast<std::size_t>(count);
   } else {
-    return failure(ErrorCode::invalid,
-                   "s3 has the options region, endpoint, style (path or host), etag (quoted or "
-                   "bare), timeout (in seconds) and connections (1 to 1000), not \"" +
-                       name + "=" + value + "\"");
+    return set_server_option(options, name, value);
   }
-  return {};
+  return true;
 }
 
 Result<S3Options> options_of(const Address& address) {
@@ -45,11 +41,7 @@ Result<S3Options> options_of(const Address& address) {
                    "as %25 and a ? as %3F");
   }
   S3Options options{.bucket = std::string(place.substr(0, slash)), .prefix = std::move(*prefix)};
-  Result<void> ok = for_each_option(address, [&](const auto& name, const auto& value) {
-    return set_option(options, name, value);
-  });
-  if (!ok) return std::unexpected(std::move(ok.error()));
-  return options;
+  return with_options(address, std::move(options), kOptions, set_option);
 }
 
 Result<std::unique_ptr<Store>> open_at(const Address& address, const OpenOptions& /*options*/) {

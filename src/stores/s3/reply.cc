@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "aws/service_error.h"
+#include "aws/message.h"
 
 namespace once::s3 {
 namespace {

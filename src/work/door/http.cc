@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/digest.h"
+#include "base/uri.h"
 #include "client/http_client.h"
-#include "events/routes.h"
 #include "wire/effects.h"
 #include "work/door/command.h"
 
@@ -46,7 +46,7 @@ Result<Effects> effects_in(const api::Response& answer) {
 }  // namespace
 
 Result<Handler> http_handler(const std::string& url, Duration timeout) {
-  const std::optional<events::ForwardUrl> parsed = events::parse_forward(url);
+  const std::optional<HttpEndpoint> parsed = parse_endpoint(url);
   if (!parsed)
     return failure(ErrorCode::invalid, "a handler's URL is http://host:port/path, or https://");
   return [to = *parsed, timeout](Task& task) -> Result<Effects> {

@@ -10,9 +10,8 @@
 
 #include "once/open.h"
 #include "once/queues.h"
-#include "proxy/metrics_page.h"
 #include "server/lifetime.h"
-#include "server/server.h"
+#include "server/metrics_page.h"
 #include "work/door/command.h"
 #include "work/door/http.h"
 #include "work/door/watch.h"
@@ -60,16 +59,6 @@ Result<Handler> handler_of(const ServeOptions& options, const process::Guardian&
   return command_handler(options.command, guardian);
 }
 
-constexpr server::Settings kForWatchers = {.threads = 1, .max_connections = 64};
-
-// What to say of it.
-Result<std::string> listen_if_asked(server::Server& watchers, const std::string& address) {
-  if (address.empty()) return "";
-  const Result<std::string> url = watchers.listen(address);
-  if (!url) return std::unexpected(url.error());
-  return "; metrics at " + *url + "/metrics";
-}
-
 // A message that is delivered once more after its outcome is forgotten is handled once more.
 void warn_of_replays(server::Journal& journal, Queue& queue, Duration ttl) {
   const Result<std::optional<Duration>> kept = queue.retention();
@@ -109,9 +98,8 @@ Result<void> serve(const ServeOptions& options,
                metrics::Exposition::Type::gauge);
     out.sample({}, static_cast<std::uint64_t>(worker.under_way()));
   });
-  proxy::MetricsPage page(registry);
-  server::Server watchers(kForWatchers, page);
-  const Result<std::string> told = listen_if_asked(watchers, options.metrics_listen);
+  server::MetricsServer watchers(registry);
+  const Result<std::string> told = watchers.listen_if_asked(options.metrics_listen);
   if (!told) return std::unexpected(told.error());
   ready("once: working on " + (*queue)->describe() + ", with " + options.store + "; " +
         std::to_string(options.worker.concurrency) + " at once" + *told);
