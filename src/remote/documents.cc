@@ -75,7 +75,11 @@ Result<WriteOutcome> RemoteDocuments::change(std::string_view name, wire::Reques
   // another's.
   if (written.replayed) {
     Result<std::optional<Document>> current = get(name, deadline.left());
-    if (!current) return std::unexpected(std::move(current.error()));
+    if (!current) {  // Not `unavailable`, which would say that nothing was written.
+      return failure(
+          ErrorCode::unknown,
+          "the change was made, but the document could not be read: " + current.error().message);
+    }
     const bool by_another = own_id == OwnId::no && !called->was_retried;
     return Updated{std::move(*current), by_another};
   }

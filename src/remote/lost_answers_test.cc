@@ -164,6 +164,15 @@ TEST_F(RemoteTest, APutWhoseFirstAnswerWasLostIsNotAReplay) {
   EXPECT_TRUE(std::get<Updated>(again).replayed);
 }
 
+// Found by the histories of testing/linearizability: it was called unavailable.
+TEST_F(RemoteTest, APutThatWasMadeIsNotCalledUnavailableWhenTheServerDiesBeforeTheDocumentIsRead) {
+  ScriptedPeer between({losing(), relaying(1)});
+  Once far = opened(between.url());
+  const auto put = far.documents().put("d", {"x"}, documents::IfAbsent{}, {}, 2s);
+  EXPECT_EQ(code_of(put), ErrorCode::unknown);
+  EXPECT_EQ(once_.documents().get("d").value()->content.bytes, "x");
+}
+
 TEST_F(RemoteTest, ARemovalWhoseFirstAnswerWasLostIsNotAReplay) {
   using documents::Updated;
   once_.documents().put("d", {"x"}, documents::IfAbsent{}).value();

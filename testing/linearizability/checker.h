@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -37,14 +36,12 @@ class LinearizabilityChecker {
   using State = typename Model::State;
   using History = std::vector<Event<typename Model::Operation>>;
 
-  // Empty if the history is linearizable. Otherwise the events that no order could explain: those
-  // that were under way when the search got stuck for the last time, in the order of their calls.
-  static std::optional<History> violation(const Model& model, const History& history) {
+  // Empty if the history is linearizable. Otherwise the places in it of events that no order could
+  // explain: those that were under way where the search got furthest, in the order of their calls.
+  static std::vector<std::size_t> violation(const Model& model, const History& history) {
     LinearizabilityChecker checker(model, history);
-    if (checker.explains(model.start)) return std::nullopt;
-    History stuck;
-    for (const std::size_t index : checker.stuck_) stuck.push_back(history[index]);
-    return stuck;
+    if (checker.explains(model.start)) return {};
+    return checker.stuck_;
   }
 
  private:

@@ -12,7 +12,7 @@ using Sums = LinearizabilityChecker<SumModel>;
 using Kind = SumModel::Operation::Kind;
 
 bool is_linearizable(const Sums::History& history) {
-  return !Sums::violation(SumModel{}, history).has_value();
+  return Sums::violation(SumModel{}, history).empty();
 }
 
 TEST(Checker, AcceptsAnyOrderOfOperationsThatOverlap) {
@@ -43,11 +43,9 @@ TEST(Checker, WhatWasNotAnsweredMayHaveHappenedLateOrNever) {
 }
 
 TEST(Checker, NamesTheOperationsThatNoOrderExplains) {
-  const auto stuck = Sums::violation(
-      SumModel{}, {{{Kind::add, 1}, 1, 2}, {{Kind::read, 1}, 3, 4}, {{Kind::read, 7}, 5, 6}});
-  ASSERT_TRUE(stuck.has_value());
-  ASSERT_EQ(stuck->size(), 1U);
-  EXPECT_EQ(stuck->front().operation.number, 7);
+  const Sums::History history = {
+      {{Kind::add, 1}, 1, 2}, {{Kind::read, 1}, 3, 4}, {{Kind::read, 7}, 5, 6}};
+  EXPECT_EQ(Sums::violation(SumModel{}, history), std::vector<std::size_t>{2});
 }
 
 // Rounds of concurrent adds, each followed by a read. Their order is all the same to the sum: only
@@ -76,7 +74,7 @@ using Claim = ClaimModel::Operation;
 
 TEST(ClaimModel, RefusesTwoHoldersAndACompletionByAStaleTicket) {
   const auto accepts = [](const LinearizabilityChecker<ClaimModel>::History& history) {
-    return !LinearizabilityChecker<ClaimModel>::violation(ClaimModel{}, history).has_value();
+    return LinearizabilityChecker<ClaimModel>::violation(ClaimModel{}, history).empty();
   };
   const Claim a{Claim::Kind::take, "a", 1, "", Claim::Answer::claimed};
   const Claim b{Claim::Kind::take, "b", 2, "", Claim::Answer::claimed};

@@ -64,19 +64,26 @@ class Client {
   std::size_t draw(std::size_t below) { return random_() % below; }
   std::string new_name() { return name_ + "-" + std::to_string(++names_); }
 
-  // Calls, and records what was answered. What was not done (`unavailable`) is not recorded; what
-  // may have been (`unknown`) has no answer. `fill` puts the answer into the operation.
+  // Calls, and records what was answered. What was not done (`unavailable`) is done again, for a
+  // while; what may have been (`unknown`) has no answer. `fill` puts the answer into the operation.
   template <class History, class Operation, class Call, class Fill>
   void observe(std::map<std::string, History>& history, const std::string& key, Operation operation,
                Call call, Fill fill) {
-    const std::uint64_t called = record_.moment();
-    const auto answer = call();
+    const auto give_up = std::chrono::steady_clock::now() + kWithin;
+    std::uint64_t called = record_.moment();
+    auto answer = call();
+    while (!answer && answer.error().code == ErrorCode::unavailable &&
+           std::chrono::steady_clock::now() < give_up) {
+      std::this_thread::yield();
+      called = record_.moment();
+      answer = call();
+    }
     if (answer) {
       fill(operation, *answer);
       record_.add(history, key, std::move(operation), called, record_.moment());
     } else if (answer.error().code == ErrorCode::unknown) {
       record_.add(history, key, std::move(operation), called, kUnanswered);
-    } else if (answer.error().code != ErrorCode::unavailable) {
+    } else {
       record_.complain(key, answer.error());
     }
   }
@@ -257,23 +264,29 @@ std::ostream& operator<<(std::ostream& out, const SumModel::Operation& operation
              << operation.number;
 }
 
+template <class Event>
+void print(std::ostream& out, const Event& event, bool is_stuck) {
+  out << (is_stuck ? "\n* [" : "\n  [") << event.called << ", ";
+  if (event.answered == kUnanswered) {
+    out << "never";
+  } else {
+    out << event.answered;
+  }
+  out << "] " << event.operation;
+}
+
 template <class Model, class History>
 void check(const Model& model, std::string_view noun, const std::map<std::string, History>& all,
            std::vector<std::string>& faults) {
   for (const auto& [key, history] : all) {
-    const auto stuck = LinearizabilityChecker<Model>::violation(model, history);
-    if (!stuck) continue;
+    const std::vector<std::size_t> stuck = LinearizabilityChecker<Model>::violation(model, history);
+    if (stuck.empty()) continue;
+    std::map<std::uint64_t, std::size_t> by_call;
+    for (std::size_t i = 0; i < history.size(); ++i) by_call[history[i].called] = i;
     std::ostringstream text;
-    text << noun << ' ' << key << ": no order of its " << history.size()
-         << " operations explains these:";
-    for (const auto& event : *stuck) {
-      text << "\n  [" << event.called << ", ";
-      if (event.answered == kUnanswered) {
-        text << "-";
-      } else {
-        text << event.answered;
-      }
-      text << "] " << event.operation;
+    text << noun << ' ' << key << ": no order explains the operations with a star:";
+    for (const auto& [called, i] : by_call) {
+      print(text, history[i], std::ranges::find(stuck, i) != stuck.end());
     }
     faults.push_back(text.str());
   }
