@@ -19,12 +19,14 @@ TEST(Emptied, H41_AServerRefusesToWriteToAStoreThatWasEmptiedUntilItIsRestarted)
   const std::string event = R"({"events":[{"data":1}]})";
   {
     RawHttp peer(server.port());
-    EXPECT_EQ(peer.call("POST", "/v1/logs/s", event)->status, 200);
+    EXPECT_EQ(peer.call("POST", "/v1/logs/s", event)->status, 201);
     EXPECT_EQ(peer.call("GET", "/readyz")->status, 200);
     redis.cli("flushall");
     // The next look is within a second.
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     int status = 0;
-    while ((status = peer.call("GET", "/readyz")->status) == 200) {
+    while ((status = peer.call("GET", "/readyz")->status) == 200 &&
+           std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     EXPECT_EQ(status, 503);
@@ -39,7 +41,7 @@ TEST(Emptied, H41_AServerRefusesToWriteToAStoreThatWasEmptiedUntilItIsRestarted)
   ASSERT_TRUE(server.running()) << server.ready_line();
   RawHttp peer(server.port());
   EXPECT_EQ(peer.call("GET", "/readyz")->status, 200);
-  EXPECT_EQ(peer.call("POST", "/v1/logs/s", event)->status, 200);
+  EXPECT_EQ(peer.call("POST", "/v1/logs/s", event)->status, 201);
 }
 
 }  // namespace
