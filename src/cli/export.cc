@@ -205,13 +205,13 @@ const Command kCommand = {
     .help = R"help(Usage: once export [--namespace NAME] [--as-found]
 
 Writes every item of the store, or of one namespace, as a line of JSON. 'once import' makes a store of
-them that goes on where this one ended: results, fences, indexes and ETags stay as they are. The last
-line tells that the export is whole.
+them that continues where this one ended: results, fences, indexes and ETags stay the same. The last line
+shows that the export is complete.
 
 An export is the store at one moment, also while others write to a directory of this machine: its
 server makes a copy, which is read and removed (see 'once help checkpoint'). A directory without a
-server is held so long. Through a server elsewhere and on a shared store the items are read a second
-time, and if something was written meanwhile the exit is 75 and the last line is missing, so that no
+server is locked meanwhile. Through a server elsewhere and on a shared store the items are read a second
+time. If something was written in between, the exit is 75 and the last line is missing, so that no
 import takes it.
 
 --as-found does not read a second time. Each item is then whole and as it was at some moment of the

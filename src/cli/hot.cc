@@ -28,11 +28,11 @@ constexpr std::array kVerbs = {Verb{.run = run}};
 
 const Command kCommand = {
     .name = "hot",
-    .summary = "Lists the keys with most conflicts of late",
+    .summary = "Lists the keys with the most recent conflicts",
     .help = R"help(Usage: once hot
 
-Lists the keys with most conflicts of late, the hottest first, with a count that halves every minute.
-They are what a server saw since it started; a store without a server has nothing to tell.
+Lists the keys with the most recent conflicts, the hottest first, with a count that halves every minute.
+A server counts them from its start; a store without a server has no such list.
 
 Example:
   once hot

@@ -105,9 +105,9 @@ class Switch {
   // The connection of the last call is used again if it was to the same server.
   Result<Use> use_server(std::string url) ONCE_REQUIRES(mutex_) {
     if (server_ == nullptr || url != server_url_) {
-      Result<std::unique_ptr<Backend>> connected =
-          remote::connect(url, options_.token, options_.name_space, clock_, entropy_,
-                          [this, url] { return is_owner(url); }, options_.form);
+      Result<std::unique_ptr<Backend>> connected = remote::connect(
+          url, options_.token, options_.name_space, clock_, entropy_,
+          [this, url] { return is_owner(url); }, options_.form);
       if (!connected) return std::unexpected(std::move(connected.error()));
       server_ = std::move(*connected);
       server_url_ = url;

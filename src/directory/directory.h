@@ -16,9 +16,9 @@ namespace once::directory {
 
 struct DirectoryOptions {
   std::filesystem::path directory;
-  OpenStore open;                      // Opens the directory's store.
-  std::string name_space = "default";  // Empty: as for remote::connect().
-  std::string token;                   // For a server that asks for one.
+  OpenStore open;                               // Opens the directory's store.
+  std::string name_space = "default";           // Empty: as for remote::connect().
+  std::string token;                            // For a server that asks for one.
   wire::DataForm form = wire::DataForm::exact;  // Of requests to one.
 
   // How long a call waits for another process that has the store open, within its own bound.
