@@ -69,9 +69,9 @@ void ServerOffset::learn(Time server, Time asked, Time answered) {
   rumour_.reset();
 }
 
-// At the beginning most votes win: the first answer of all may have been the wrong one.
+// Two that agree are more than the first answer of all alone, which may have been the wrong one.
 bool ServerOffset::is_to_be_believed(const Interval& rumour) const {
-  if (believed_->answers < kAgreeing && rumour.answers > believed_->answers) return true;
+  if (believed_->answers < kSettled && rumour.answers >= kSettled) return true;
   return rumour.answers >= kAgreeing && rumour.last - rumour.first >= kLasting;
 }
 

@@ -27,7 +27,7 @@ class WireRelay {
     delay,       // Passes, kDelay later.
     stall,       // The server never sees it, and nothing comes back.
   };
-  static constexpr Duration kDelay = std::chrono::seconds(2);
+  static constexpr Duration kDelay = std::chrono::seconds(1);
   using Decide = std::function<Fate(std::string_view bytes)>;
 
   // To the server on that loopback port.

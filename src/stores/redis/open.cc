@@ -47,6 +47,19 @@ Result<void> check_options(const RedisOptions& options) {
   return {};
 }
 
+// One answer that no other source agrees with may be wrong (docs/hazards.md#h36).
+Result<void> learn_time(redis::Router& router, const redis::ServerTime& time,
+                        redis::Deadline deadline) {
+  constexpr int kTries = 5;
+  const redis::Command ping{.bytes = redis::text_of({"PING"}), .slot = 0};
+  for (int i = 0; i < kTries && !time.is_settled(); ++i) {
+    const std::vector<Result<redis::Reply>> replies = router.run({&ping, 1}, deadline);
+    if (!replies.front()) return std::unexpected(replies.front().error());
+  }
+  if (time.is_settled()) return {};
+  return failure(ErrorCode::unavailable, "redis: its answers do not agree on the time");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<RedisStore>> open_redis(const RedisOptions& options) {
@@ -65,6 +78,9 @@ Result<std::unique_ptr<RedisStore>> open_redis(const RedisOptions& options, Cloc
   const redis::Deadline deadline = std::chrono::steady_clock::now() + options.timeout;
   if (Result<void> opened = router->open(deadline); !opened) {
     return std::unexpected(std::move(opened.error()));
+  }
+  if (Result<void> known = learn_time(*router, *time, deadline); !known) {
+    return std::unexpected(std::move(known.error()));
   }
   Result<std::string> description = redis::check_servers(*router, options, deadline);
   if (!description) return std::unexpected(std::move(description.error()));

@@ -26,6 +26,9 @@ class ServerTime {
   // Never steps back, and never stands still.
   Time now();
 
+  // Whether more than one source says so; before that, every command asks for the time.
+  bool is_settled() const { return offset_.is_settled(); }
+
   // Whether the server should be asked for its time with the next command.
   virtual bool is_old();
 
