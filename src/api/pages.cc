@@ -31,7 +31,7 @@ std::string page(std::string_view store) {
   return out + R"(<ul>
 <li><a href="/openapi.yaml">/openapi.yaml</a>: every call, with its answers</li>
 <li><a href="/healthz">/healthz</a>: whether the server runs</li>
-<li><a href="/readyz">/readyz</a>: whether its store answers and takes writes</li>
+<li><a href="/readyz">/readyz</a>: whether its store answers</li>
 <li><a href="/metrics">/metrics</a>: what it did, for Prometheus</li>
 </ul>
 </html>

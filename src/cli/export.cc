@@ -204,15 +204,15 @@ const Command kCommand = {
     .summary = "Writes all that a store holds as lines of JSON",
     .help = R"help(Usage: once export [--namespace NAME] [--as-found]
 
-Writes every item of the store, or of one namespace, as a line of JSON. 'once import' makes a store of
-them that continues where this one ended: results, fences, indexes and ETags stay the same. The last line
-shows that the export is complete.
+Writes every item of the store, or of one namespace, as a line of JSON. 'once import' makes a store
+of them that continues where this one ended: results, fences, indexes and ETags stay the same. The
+last line shows that the export is complete.
 
 An export is the store at one moment, also while others write to a directory of this machine: its
 server makes a copy, which is read and removed (see 'once help checkpoint'). A directory without a
-server is locked meanwhile. Through a server elsewhere and on a shared store the items are read a second
-time. If something was written in between, the exit is 75 and the last line is missing, so that no
-import takes it.
+server is locked meanwhile. Through a server elsewhere and on a shared store the items are read a
+second time. If something was written in between, the exit is 75 and the last line is missing, so
+that no import takes it.
 
 --as-found does not read a second time. Each item is then whole and as it was at some moment of the
 export, but items that were written together may be of different moments: a log may lack a batch that

@@ -31,7 +31,7 @@ const Command kCommand = {
     .summary = "Lists the keys with the most recent conflicts",
     .help = R"help(Usage: once hot
 
-Lists the keys with the most recent conflicts, the hottest first, with a count that halves every minute.
+Lists the keys with the most recent conflicts, the hottest first. Counts halve every minute.
 A server counts them from its start; a store without a server has no such list.
 
 Example:

@@ -21,6 +21,12 @@ unsigned bit_of(CallKind kind, bool urgent, std::size_t places) {
   return 1U << sort;
 }
 
+// Commits of every sort.
+unsigned commit_bits() {
+  return bit_of(CallKind::commit, false, 1) | bit_of(CallKind::commit, false, 2) |
+         bit_of(CallKind::commit, true, 1) | bit_of(CallKind::commit, true, 2);
+}
+
 }  // namespace
 
 CallQueues::CallQueues(const Store& store) : store_(store) {
@@ -70,11 +76,14 @@ void CallQueues::finish(const StoreCall& call) {
   }
 }
 
+// A read waits for the commits of its places, so that of two requests that a client sends one after
+// the other the second sees what the first wrote.
 bool CallQueues::may_start(const Way& way, const Queue& queue) const {
-  const unsigned bit = bit_of(queue.kind, way.urgent, queue.places.size());
+  unsigned bits = bit_of(queue.kind, way.urgent, queue.places.size());
+  if (queue.kind != CallKind::commit && !way.urgent) bits |= commit_bits();
   const bool free = std::ranges::none_of(queue.places, [&](std::uint64_t place) {
     const auto found = under_way_.find(place);
-    return found != under_way_.end() && (found->second & bit) != 0;
+    return found != under_way_.end() && (found->second & bits) != 0;
   });
   const std::size_t most_slow = std::max<std::size_t>(way.max_calls / 2, 1);
   return free && (way.slow_under_way < most_slow || !is_slow(queue.places));

@@ -1,7 +1,7 @@
 // Steps that wait for a call of a store on which several calls are in flight, and which of them may
 // go next. Each place has at most one call of a kind under way; what comes meanwhile joins the
 // next, so a place that is slow uses one of the calls and holds up only itself
-// (docs/hazards.md#h37).
+// (docs/hazards.md#h37). Reads of a place wait for its commits.
 #pragma once
 
 #include <array>

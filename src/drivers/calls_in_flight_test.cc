@@ -104,10 +104,16 @@ TEST_F(CallsInFlightTest, H37_WhatWaitsForABusyPlaceSharesItsNextCall) {
   EXPECT_EQ(metered_->snapshot().get.calls, 2U);
 }
 
-TEST_F(CallsInFlightTest, H37_ReadsDoNotWaitForAWriteToTheSameKey) {
+TEST_F(CallsInFlightTest, AReadSeesTheWriteToItsKeyThatWasAskedForBefore) {
   admit(mark({named("k")}));
-  admit(exists(named("k")));
-  EXPECT_EQ(launched_.size(), 2U);
+  const auto& read = admit(exists(named("k")));
+  admit(exists(named("other")));
+  ASSERT_EQ(launched_.size(), 2U);
+  perform(1);
+  perform(0);
+  ASSERT_EQ(launched_.size(), 1U);
+  perform(0);
+  EXPECT_EQ(read, Result<bool>(true));
 }
 
 TEST_F(CallsInFlightTest, H37_ACommitOfSeveralPlacesWaitsOnlyForThoseThatShareOne) {
