@@ -113,7 +113,8 @@ TEST_F(CallsInFlightTest, AReadSeesTheWriteToItsKeyThatWasAskedForBefore) {
   perform(0);
   ASSERT_EQ(launched_.size(), 1U);
   perform(0);
-  EXPECT_EQ(read, Result<bool>(true));
+  ASSERT_TRUE(read && read->has_value());
+  EXPECT_TRUE(**read);
 }
 
 TEST_F(CallsInFlightTest, H37_ACommitOfSeveralPlacesWaitsOnlyForThoseThatShareOne) {
