@@ -40,12 +40,32 @@ void CallQueues::push(Task& task) {
   Way& way = ways_[task.urgent ? 0 : 1];
   Name name{kind_of(task.step), places_of(task.step, store_)};
   const auto known = way.by_name.find(name);
-  if (known != way.by_name.end()) {
+  if (known != way.by_name.end() && may_join(*known->second)) {
     known->second->waiting.push_back(&task);
     return;
   }
-  way.queues.push_back({name.first, name.second, {&task}});
-  way.by_name.emplace(std::move(name), std::prev(way.queues.end()));
+  way.queues.push_back({++last_number_, name.first, name.second, {&task}});
+  if (name.first == CallKind::commit) {
+    for (const std::uint64_t place : name.second) waiting_commits_[place].insert(last_number_);
+  }
+  way.by_name.insert_or_assign(std::move(name), std::prev(way.queues.end()));
+}
+
+// A read goes with others only if no commit of its places was asked for since.
+bool CallQueues::may_join(const Queue& queue) const {
+  return queue.kind == CallKind::commit ||
+         std::ranges::none_of(queue.places, [&](std::uint64_t place) {
+           const auto found = waiting_commits_.find(place);
+           return found != waiting_commits_.end() && *found->second.rbegin() > queue.number;
+         });
+}
+
+// No commit of its places was asked for before it and waits.
+bool CallQueues::is_after_commits(const Queue& queue) const {
+  return std::ranges::none_of(queue.places, [&](std::uint64_t place) {
+    const auto found = waiting_commits_.find(place);
+    return found != waiting_commits_.end() && *found->second.begin() < queue.number;
+  });
 }
 
 std::optional<StoreCall> CallQueues::take_next() {
@@ -80,7 +100,10 @@ void CallQueues::finish(const StoreCall& call) {
 // the other the second sees what the first wrote.
 bool CallQueues::may_start(const Way& way, const Queue& queue) const {
   unsigned bits = bit_of(queue.kind, way.urgent, queue.places.size());
-  if (queue.kind != CallKind::commit && !way.urgent) bits |= commit_bits();
+  if (queue.kind != CallKind::commit && !way.urgent) {
+    if (!is_after_commits(queue)) return false;
+    bits |= commit_bits();
+  }
   const bool free = std::ranges::none_of(queue.places, [&](std::uint64_t place) {
     const auto found = under_way_.find(place);
     return found != under_way_.end() && (found->second & bits) != 0;
@@ -101,16 +124,26 @@ StoreCall CallQueues::take(Way& way, Queues::iterator queue) {
     call.tasks.push_back(*next);
   }
   queue->waiting.erase(queue->waiting.begin(), next);
-  if (queue->waiting.empty()) {
-    way.by_name.erase({queue->kind, queue->places});
-    way.queues.erase(queue);
-  }
+  if (queue->waiting.empty()) remove(way, queue);
   ++way.under_way;
   call.counted_slow = is_slow(call.places);
   if (call.counted_slow) ++way.slow_under_way;
   const unsigned bit = bit_of(call.kind, call.urgent, call.places.size());
   for (const std::uint64_t place : call.places) under_way_[place] |= bit;
   return call;
+}
+
+void CallQueues::remove(Way& way, Queues::iterator queue) {
+  if (queue->kind == CallKind::commit) {
+    for (const std::uint64_t place : queue->places) {
+      const auto numbers = waiting_commits_.find(place);
+      numbers->second.erase(queue->number);
+      if (numbers->second.empty()) waiting_commits_.erase(numbers);
+    }
+  }
+  const auto named = way.by_name.find({queue->kind, queue->places});
+  if (named->second == queue) way.by_name.erase(named);
+  way.queues.erase(queue);
 }
 
 bool CallQueues::is_slow(const std::vector<std::uint64_t>& places) const {

@@ -9,6 +9,7 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -35,6 +36,7 @@ class CallQueues {
  private:
   // Waiting steps that may go together.
   struct Queue {
+    std::uint64_t number;  // In order of arrival.
     CallKind kind;
     std::vector<std::uint64_t> places;
     std::vector<Task*> waiting;
@@ -48,18 +50,24 @@ class CallQueues {
     std::size_t max_calls = 0;
     std::size_t under_way = 0;
     std::size_t slow_under_way = 0;
-    Queues queues;  // In order of arrival.
-    std::map<Name, Queues::iterator> by_name;
+    Queues queues;                             // In order of arrival.
+    std::map<Name, Queues::iterator> by_name;  // The last of each.
   };
 
+  bool may_join(const Queue& queue) const;
   bool may_start(const Way& way, const Queue& queue) const;
+  bool is_after_commits(const Queue& queue) const;
   StoreCall take(Way& way, Queues::iterator queue);
+  void remove(Way& way, Queues::iterator queue);
   bool is_slow(const std::vector<std::uint64_t>& places) const;
 
   const Store& store_;
   std::array<Way, 2> ways_;                                // The urgent one first.
   std::unordered_map<std::uint64_t, unsigned> under_way_;  // By place: a bit for each sort of call.
   std::unordered_set<std::uint64_t> slow_;                 // Places whose last call was slow.
+  std::uint64_t last_number_ = 0;
+  // By place: the numbers of the queues of commits that wait.
+  std::unordered_map<std::uint64_t, std::set<std::uint64_t>> waiting_commits_;
 };
 
 }  // namespace once::detail
