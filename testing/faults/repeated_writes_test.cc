@@ -69,8 +69,9 @@ TEST_F(RepeatedWrites, H33_ABatchStandsOnce) {
   for (const char* name : {"a", "b", "c"}) log.append("s", {{name, std::nullopt}}).value();
   log.append("s", {{"d", std::nullopt}}, {.batch = "id"}).value();
   EXPECT_TRUE(told<Appended>(log.append("s", {{"d", std::nullopt}}, {.batch = "id"})).replayed);
+  const LogPage page = log.read("s").value();
   std::string read;
-  for (const LogEntry& entry : log.read("s").value().events) read += entry.data;
+  for (const LogEntry& entry : page.events) read += entry.data;
   EXPECT_EQ(read, "abcd");
   EXPECT_EQ(log.trim("s", 3).value().oldest, 3);
 }
