@@ -59,7 +59,10 @@ class RestartUnderLoad {
  public:
   // A store of its own for each client.
   using Open = std::function<std::unique_ptr<Store>()>;
-  explicit RestartUnderLoad(Open open) : open_(std::move(open)) {}
+  // Appends under a batch id are commits of two writes; without one, of a single write.
+  enum class Commits { of_two_writes, of_one_write };
+  explicit RestartUnderLoad(Open open, Commits commits = Commits::of_two_writes)
+      : open_(std::move(open)), commits_(commits) {}
 
   struct Load {
     int restarts;
@@ -100,7 +103,8 @@ class RestartUnderLoad {
     LocalClaims claims(*store);
     for (int i = 0; !stop_; ++i) {
       const std::string name = std::to_string(client) + "-" + std::to_string(i);
-      const auto appended = log.append("s", {{name, std::nullopt}}, {.batch = name});
+      const std::string batch = commits_ == Commits::of_two_writes ? name : "";
+      const auto appended = log.append("s", {{name, std::nullopt}}, {.batch = batch});
       const bool landed = appended && std::holds_alternative<Appended>(*appended);
       if (landed) told.appended.emplace_back(std::get<Appended>(*appended).first, name);
       const auto added = tallies.merge("sum", {.input = std::int64_t{1}});
@@ -172,6 +176,7 @@ class RestartUnderLoad {
   }
 
   const Open open_;
+  const Commits commits_;
   std::array<Told, kClients> told_;
   std::array<std::atomic<int>, kClients> whole_ = {};  // Rounds, of each client.
   std::atomic<bool> stop_ = false;
