@@ -1,6 +1,6 @@
 // The batching driver without its threads. Each round performs every step that plans wait for, and
 // all commits as one commit_each; on a store that takes several calls at once, each round starts
-// the calls that can start, and whoever performs one brings it back.
+// the calls that can start, and each is brought back once performed.
 #pragma once
 
 #include <array>
