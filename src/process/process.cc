@@ -72,6 +72,12 @@ std::optional<int> read_reason(int from) {
   }
 }
 
+// In the child.
+[[noreturn]] void fail_to_start(int to, int why) {
+  (void)!::write(to, &why, sizeof why);
+  ::_exit(127);
+}
+
 }  // namespace
 
 struct Process::Pipes {
@@ -132,9 +138,11 @@ Result<void> Process::launch() {
 }
 
 // In the child, between fork and exec: only what is safe there. The guardian is told first: if this
-// process's parent is killed from here on, nothing of the command outlives it.
+// process's parent is killed from here on, nothing of the command outlives it. What is over already
+// is not entrusted: the guardian would end this process before it can say why.
 void Process::become_command(char* const* words, char* const* variables, const Pipes& pipes) const {
   (void)::setpgid(0, 0);
+  if (command_.lifetime.is_over()) fail_to_start(pipes.failed.write.get(), ETIME);
   guardian_.entrust(::getpid(), command_.lifetime);
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (has_terminal_) {
@@ -151,13 +159,9 @@ void Process::become_command(char* const* words, char* const* variables, const P
   for (std::size_t i = 0; i < pipes.outputs.size(); ++i) {
     ::dup2(pipes.outputs[i].write.get(), command_.outputs[i].descriptor);
   }
-  int why = ETIME;
-  if (!command_.lifetime.is_over()) {
-    ::execvpe(words[0], words, variables);
-    why = errno;
-  }
-  (void)!::write(pipes.failed.write.get(), &why, sizeof why);
-  ::_exit(127);
+  if (command_.lifetime.is_over()) fail_to_start(pipes.failed.write.get(), ETIME);
+  ::execvpe(words[0], words, variables);
+  fail_to_start(pipes.failed.write.get(), errno);
 }
 
 Process::~Process() {
