@@ -82,6 +82,7 @@ struct Request {
   Duration id_ttl = std::chrono::hours(24);  // How long the id is known: 2 minutes to 30 days.
   std::optional<ClaimPart> claim;            // Completed with the effects' result, if any.
   Effects effects;
+  std::size_t tally_bytes = tallies::kMaxBytes;  // How large the tallies can be together.
 };
 
 // One answer for each part, in its order.

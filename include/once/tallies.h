@@ -116,6 +116,9 @@ namespace tallies {
 inline constexpr std::size_t kMaxInnerIds = 1'024;
 inline constexpr std::size_t kMaxReads = 10'000;
 
+// How large the states are together that one call may need, by their shapes; more is `too_large`.
+inline constexpr std::size_t kMaxBytes = 64U << 20;
+
 Key tally_key(std::string_view name_space, std::string_view name);
 
 // The kinds and windows of tallies that this process has seen. The first merge fixes them for ever
@@ -148,9 +151,11 @@ Plan<std::optional<OtherTally>> other_than(Key key, TallyRequest request);
 Plan<std::optional<TallyReading>> read(Key key, TallyRange range,
                                        std::shared_ptr<const Monoid> own);
 
-// One answer for each of up to kMaxReads keys, in order.
+// One answer for each of up to kMaxReads keys, in order. Each tally is read once. `too_large` if
+// more than `most_bytes` would have to be read.
 Plan<std::vector<std::optional<TallyReading>>> read_all(std::vector<Key> keys, TallyRange range,
-                                                        std::shared_ptr<const Monoid> own);
+                                                        std::shared_ptr<const Monoid> own,
+                                                        std::size_t most_bytes = kMaxBytes);
 
 }  // namespace tallies
 

@@ -20,6 +20,9 @@ Plan<Response> answer_commit(effects::Request request, HotKeys& hot, DataForm fo
   Response response = wire::encode(request, outcome, form);
   if (const auto* made = std::get_if<effects::Made>(&outcome)) {
     if (!made->replayed) response.telemetry.marked = request.claim ? 1 : 0;
+    for (const auto& append : request.effects.appends()) {
+      response.telemetry.appended.push_back(append.stream);
+    }
     co_return response;
   }
   const Time now = co_await store_now();
@@ -34,6 +37,7 @@ Answer commit_effects(Call& call) {
   Result<effects::Request> request = wire::decode_commit_request(call.request.body, call.form);
   if (!request) return problem(request.error());
   request->name_space = call.name_space;
+  request->tally_bytes = call.service.options().tally_bytes;
   return answer_commit(std::move(*request), call.service.hot(), call.form);
 }
 

@@ -214,6 +214,17 @@ TEST_F(ApiCommit, BadInputIsRefusedAndChangesNothing) {
   expect_nothing();
 }
 
+// Forty tallies of 16 MiB each are declared by few bytes.
+TEST_F(ApiCommit, TalliesThatAreTooLargeTogetherAreRefusedBeforeAnyIsMade) {
+  std::string many;
+  for (int i = 0; i < 40; ++i) {
+    many.append(i == 0 ? "" : ",").append(R"({"key":"t)").append(std::to_string(i));
+    many.append(R"(","kind":"bloom","capacity":13000000,"items":["a"]})");
+  }
+  expect_problem(commit(R"({"tallies":[)" + many + "]}"), 413, "too_large");
+  EXPECT_EQ(get("/v1/tallies/t0?item=a").status, 404);
+}
+
 TEST_F(ApiCommit, ADocumentTwiceOrTooManyPartsAreRefused) {
   const std::string doc = R"({"key":"d","if_none_match":"*","body":1})";
   expect_problem(commit(R"({"docs":[)" + doc + "," + doc + "]}"), 400, "invalid");

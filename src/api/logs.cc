@@ -28,11 +28,13 @@ Result<wire::AppendBatch> batch_of(Call& call) {
   return wire::decode_append(body, call.form);
 }
 
-Plan<Response> answer_append(logs::Stream stream, std::vector<LogEvent> events,
+Plan<Response> answer_append(logs::Stream stream, std::string name, std::vector<LogEvent> events,
                              AppendRequest request, logs::KnownEnds* known) {
   const AppendOutcome outcome =
       co_await logs::append(std::move(stream), std::move(events), std::move(request), known);
-  co_return wire::encode(outcome);
+  Response response = wire::encode(outcome);
+  response.telemetry.appended.push_back(std::move(name));
+  co_return response;
 }
 
 Plan<Response> answer_read_log(logs::Stream stream, LogRead request, DataForm form) {
@@ -76,8 +78,8 @@ Answer append_log(Call& call) {
   if (Result<void> ok = wire::check(*batch); !ok) return problem(ok.error());
   AppendRequest request{
       .batch = batch->batch.value_or(""), .expect = batch->expect, .ttl = batch->ttl};
-  return answer_append(logs::stream(call.name_space, call.name), std::move(batch->events),
-                       std::move(request), &call.service.known_ends());
+  return answer_append(logs::stream(call.name_space, call.name), call.name,
+                       std::move(batch->events), std::move(request), &call.service.known_ends());
 }
 
 Answer read_log(Call& call) {

@@ -14,7 +14,7 @@ constexpr std::array kRoutes = [] {
   using enum Primitive;
   constexpr auto none = Access::none, read = Access::read, write = Access::write, admin = Access::admin;
   constexpr auto normal = BodyLimit::normal, document = BodyLimit::document, items = BodyLimit::items;
-  constexpr auto no_follow = Follow::none, follow = Follow::possible, wakes = Follow::wakes;
+  constexpr auto no_follow = Follow::none, follow = Follow::possible;
   constexpr auto reads = [](Primitive primitive) { return Subject{primitive, true}; };
   constexpr auto changes = [](Primitive primitive) { return Subject{primitive, false}; };
   return std::array{
@@ -35,9 +35,9 @@ constexpr std::array kRoutes = [] {
       Route{"GET",    "/v1/tokens",              admin,  normal,    no_follow,  reads(other),        list_tokens},
       Route{"DELETE", "/v1/tokens/{}",           admin,  normal,    no_follow,  changes(other),      revoke_token},
       Route{"GET",    "/v1/hot",                 read,   normal,    no_follow,  reads(other),        list_hot_keys},
-      Route{"POST",   "/v1/logs/{}",             write,  normal,    wakes,      changes(log),        append_log},
+      Route{"POST",   "/v1/logs/{}",             write,  normal,    no_follow,  changes(log),        append_log},
       Route{"GET",    "/v1/logs/{}",             read,   normal,    follow,     reads(log),          read_log},
-      Route{"POST",   "/v1/logs/{}/trim",        write,  normal,    wakes,      changes(log),        trim_log},
+      Route{"POST",   "/v1/logs/{}/trim",        write,  normal,    no_follow,  changes(log),        trim_log},
       Route{"GET",    "/v1/docs/{}",             read,   document,  no_follow,  reads(documents),    get_document},
       Route{"PUT",    "/v1/docs/{}",             write,  document,  no_follow,  changes(documents),  put_document},
       Route{"PATCH",  "/v1/docs/{}",             write,  document,  no_follow,  changes(documents),  patch_document},
@@ -46,8 +46,8 @@ constexpr std::array kRoutes = [] {
       Route{"POST",   "/v1/tallies/read",        read,   normal,    no_follow,  reads(tallies),      read_tallies},
       Route{"POST",   "/v1/tallies/{}",          write,  normal,    no_follow,  changes(tallies),    add_to_tally},
       Route{"GET",    "/v1/tallies/{}",          read,   normal,    no_follow,  reads(tallies),      read_tally},
-      Route{"POST",   "/v1/commit",              write,  normal,    wakes,      changes(effects),    commit_effects},
-      Route{"POST",   "/v1/events",              write,  normal,    wakes,      changes(events),     receive_events},
+      Route{"POST",   "/v1/commit",              write,  normal,    no_follow,  changes(effects),    commit_effects},
+      Route{"POST",   "/v1/events",              write,  normal,    no_follow,  changes(events),     receive_events},
       Route{"GET",    "/v1/items",               admin,  items,     no_follow,  reads(other),        list_items},
       Route{"POST",   "/v1/items",               admin,  items,     no_follow,  changes(other),      import_items},
       Route{"POST",   "/v1/checkpoints",         admin,  normal,    no_follow,  changes(other),      make_checkpoint},

@@ -32,7 +32,6 @@ enum class BodyLimit : std::uint8_t { normal, document, items };
 enum class Follow : std::uint8_t {
   none,
   possible,  // The request may ask to follow the log.
-  wakes,     // May append to a log: followers look for new events afterwards.
 };
 
 // Parses the request and performs nothing: what it returns does.

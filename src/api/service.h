@@ -62,6 +62,7 @@ struct ServiceOptions {
   std::string instance;                // A different one for each running server.
   Checkpoints* checkpoints = nullptr;  // Null if the store has none. Must outlive the service.
   std::string store;                   // Store::describe(). Anyone may read it.
+  std::size_t tally_bytes = tallies::kMaxBytes;  // Of all tallies that one request needs.
   std::function<Result<void>()> check_writable;  // Whether a write would be admitted; null: yes.
 };
 

@@ -1,5 +1,7 @@
 #include "once/tallies.h"
 
+#include <map>
+
 #include "api/call.h"
 #include "primitives/keys.h"
 #include "wire/tallies.h"
@@ -32,10 +34,12 @@ Plan<Response> answer_read_tally(Key key, TallyRange range, std::optional<std::s
   co_return wire::encode(*reading, form);
 }
 
-Plan<Response> answer_read_all(std::vector<Key> keys, TallyRange range, DataForm form) {
+// `order` has the index of each answer's tally in `keys`.
+Plan<Response> answer_read_all(std::vector<Key> keys, std::vector<std::size_t> order,
+                               TallyRange range, DataForm form, std::size_t most_bytes) {
   const std::shared_ptr<const Monoid> none;
-  const auto readings = co_await tallies::read_all(std::move(keys), range, none);
-  co_return wire::encode(readings, form);
+  const auto readings = co_await tallies::read_all(std::move(keys), range, none, most_bytes);
+  co_return wire::encode(readings, order, form);
 }
 
 }  // namespace
@@ -60,13 +64,17 @@ Answer read_tallies(Call& call) {
   const Result<wire::TalliesReadRequest> request =
       wire::decode_tallies_read_request(call.request.body);
   if (!request) return problem(request.error());
+  std::map<std::string_view, std::size_t> known;
   std::vector<Key> keys;
-  keys.reserve(request->keys.size());
+  std::vector<std::size_t> order;
   for (const std::string& name : request->keys) {
     if (Result<void> ok = keys::check_name(name); !ok) return problem(ok.error());
-    keys.push_back(tallies::tally_key(call.name_space, name));
+    const auto [at, is_new] = known.try_emplace(name, keys.size());
+    if (is_new) keys.push_back(tallies::tally_key(call.name_space, name));
+    order.push_back(at->second);
   }
-  return answer_read_all(std::move(keys), request->range, call.form);
+  return answer_read_all(std::move(keys), std::move(order), request->range, call.form,
+                         call.service.options().tally_bytes);
 }
 
 }  // namespace once::api

@@ -152,6 +152,24 @@ TEST_F(ApiTallies, ManyAreReadInOrder) {
             R"({"values":[{"kind":"count","window":"day","value":1}]})");
 }
 
+TEST_F(ApiTallies, AKeyTwiceIsReadOnceAndTooMuchIsRefused) {
+  std::string keys;
+  for (int i = 0; i < 5; ++i) {
+    const std::string name = "large" + std::to_string(i);
+    const Response made =
+        post("/v1/tallies/" + name, R"({"kind":"bloom","capacity":13000000,"items":["a"]})");
+    ASSERT_EQ(made.status, 200) << made.body;
+    keys.append(i == 0 ? "" : ",").append("\"" + name + "\"");
+  }
+  const Response twice =
+      post("/v1/tallies/read", R"({"keys":["large0","none","large0","large0","large0"]})");
+  EXPECT_EQ(twice.body, R"({"values":[{"kind":"bloom","value":null},null,)"
+                        R"({"kind":"bloom","value":null},{"kind":"bloom","value":null},)"
+                        R"({"kind":"bloom","value":null}]})");
+  expect_problem(post("/v1/tallies/read", R"({"keys":[)" + keys + "]}"), 413, "too_large");
+  EXPECT_EQ(get("/v1/tallies/large4?item=a").body, R"({"kind":"bloom","value":true})");
+}
+
 TEST_F(ApiTallies, BadReadsAreRefused) {
   for (const char* body : {"{}", R"({"keys":"t"})", R"({"keys":[1]})", R"({"keys":[""]})",
                            R"({"keys":["t"],"form":1})", R"({"keys":["t"],"from":"now"})",

@@ -56,6 +56,12 @@ Result<server::ServeOptions> options_of(const Invocation& invocation) {
   if (Result<void> ok = read_bounds(invocation, options.settings); !ok) {
     return std::unexpected(ok.error());
   }
+  constexpr std::size_t kMostTallyBytes = 1U << 30;
+  if (Result<void> ok =
+          read_count(invocation, "max-tally-bytes", kMostTallyBytes, options.service.tally_bytes);
+      !ok) {
+    return std::unexpected(ok.error());
+  }
   return options;
 }
 
@@ -68,6 +74,7 @@ constexpr std::array kOptions = {
     Option{"max-connections"},
     Option{"max-header"},
     Option{"max-body"},
+    Option{"max-tally-bytes"},
     Option{"max-forwards"},
     Option{"idle-timeout"},
     Option{"receive-timeout"},
@@ -97,6 +104,7 @@ commands that are given the directory go through the server.
   --max-connections N   more are answered 503
   --max-header 16384    bytes of a request's line and headers
   --max-body 1048576    bytes of a body; a document may be as large as the store takes
+  --max-tally-bytes N   of all tallies that one commit or read needs, 64 MiB without it; more is 413
   --idle-timeout 75s    a connection without a request is closed
   --receive-timeout 30s for a request to arrive whole, else 408
   --send-timeout 30s    for a client to take its answer

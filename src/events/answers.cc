@@ -89,6 +89,7 @@ Response invalid_event(const BadEvent& bad) {
 Response handled(const EventWork& work, std::int64_t attempt) {
   Response response = noted(json_response(200, processed_body(work).finish()), work);
   response.telemetry.marked = 1;
+  if (!work.route.log.empty()) response.telemetry.appended.push_back(work.route.log);
   if (attempt > 1) response.telemetry.outcome = Outcome::taken_over;
   return response;
 }

@@ -139,8 +139,24 @@ Checked check_agreement(const tallies::PreparedMerge& merge,
   return {};
 }
 
+// Before anything of that size is made: a few bytes declare a large sketch.
+Checked check_budget(const Request& request) {
+  std::map<std::string_view, std::size_t> states;  // Several merges of one tally share one.
+  std::size_t total = 0;
+  for (const Effects::Tally& tally : request.effects.tallies()) {
+    const std::size_t bytes = tallies::most_bytes_of(tally.request.shape);
+    std::size_t& counted = states[tally.name];
+    if (bytes > counted) total += bytes - std::exchange(counted, bytes);
+  }
+  if (total <= request.tally_bytes) return {};
+  return failure(ErrorCode::too_large, "the tallies of one commit can have " +
+                                           std::to_string(request.tally_bytes >> 20) +
+                                           " MiB together");
+}
+
 Checked prepare_tallies(PreparedEffects& prepared, const Request& request, const Limits& limits,
                         Time now) {
+  if (Checked ok = check_budget(request); !ok) return ok;
   std::map<Key, std::size_t> buckets;
   const auto& tallies = request.effects.tallies();
   for (std::size_t i = 0; i < tallies.size(); ++i) {
@@ -160,7 +176,7 @@ Checked prepare_tallies(PreparedEffects& prepared, const Request& request, const
 
 void hash_tally(RecordWriter& out, const tallies::PreparedMerge& merge) {
   out.bytes(merge.key.partition.home);
-  out.bytes(merge.input_hash);
+  out.bytes(merge.input_hash());
   out.number(static_cast<std::uint64_t>(merge.request.shape.window));
   out.bytes(merge.request.id);
   out.time(merge.request.at.value_or(kNever));

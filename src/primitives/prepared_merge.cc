@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "primitives/keys.h"
+#include "primitives/sketches/bloom.h"
 
 namespace once::tallies {
 namespace {
@@ -35,7 +36,10 @@ Result<void> check_request(const TallyRequest& request) {
 
 // Checked before the first write, so that no tally exists whose bucket or marker cannot be written.
 Result<void> check_fit(const PreparedMerge& merge, const Limits& limits) {
-  if (merge.input.size() + kRecordRoom > limits.value_bytes) {
+  // A filter is sparse at first, and must fit when it is full.
+  const std::size_t full =
+      merge.kind() == TallyKind::bloom ? most_bytes_of(merge.request.shape) : 0;
+  if (std::max(merge.input.size(), full) + kRecordRoom > limits.value_bytes) {
     return failure(ErrorCode::too_large, "too large for a value of this store");
   }
   const Partition longest = keys::tally_id(merge.key, merge.request.id).partition;
@@ -70,7 +74,6 @@ Result<PreparedMerge> prepare_merge(Key key, TallyRequest request, Time now, con
   merge.input = std::move(*input);
   if (Result<void> ok = check_fit(merge, limits); !ok)
     return std::unexpected(std::move(ok.error()));
-  merge.input_hash = hash_of_input(merge.monoid->name(), merge.input);
   merge.now = now;
   merge.kept_until = later(now, merge.request.id_ttl);
   merge.clock_error = limits.clock_error;
@@ -91,8 +94,14 @@ Time PreparedMerge::bucket_expiry() const {
   return later(later(Time(Duration(bucket)), width_of(request.shape.window)), *request.ttl);
 }
 
+// Hashes are stored, so a filter is hashed in the one form that it always had.
+Bytes PreparedMerge::input_hash() const {
+  if (kind() != TallyKind::bloom) return hash_of_input(monoid->name(), input);
+  return hash_of_input(monoid->name(), sketches::Bloom::decode(input)->encode_dense());
+}
+
 Write PreparedMerge::marker() const {
-  return put(keys::tally_id(key, request.id), encode(TallyMarker{input_hash, bucket, kept_until}),
+  return put(keys::tally_id(key, request.id), encode(TallyMarker{input_hash(), bucket, kept_until}),
              absent_lasting(), kept_until);
 }
 
@@ -153,10 +162,10 @@ MergeResult PreparedMerge::add_id(std::vector<InnerId>& ids) const {
   const auto found = std::ranges::find(ids, request.id, &InnerId::id);
   if (found == ids.end()) {
     if (ids.size() >= kMaxInnerIds) return MergeResult::full;
-    ids.push_back({request.id, input_hash, nonce, kept_until});
+    ids.push_back({request.id, input_hash(), nonce, kept_until});
     return MergeResult::merged;
   }
-  if (found->input_hash != input_hash) return MergeResult::mismatch;
+  if (found->input_hash != input_hash()) return MergeResult::mismatch;
   return found->nonce == nonce ? MergeResult::merged_earlier : MergeResult::replayed;
 }
 

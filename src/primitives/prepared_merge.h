@@ -24,7 +24,8 @@ struct PreparedMerge final : Joinable {
 
   // Puts the id's marker if it is absent.
   Write marker() const;
-  bool same_input(const TallyMarker& marker) const { return marker.input_hash == input_hash; }
+  bool same_input(const TallyMarker& marker) const { return marker.input_hash == input_hash(); }
+  Bytes input_hash() const;
 
   // The merge as one write. Native kinds only.
   Write native_write() const;
@@ -44,7 +45,6 @@ struct PreparedMerge final : Joinable {
   TallyRequest request;
   MonoidPtr monoid;
   Bytes input;  // As a state of the monoid.
-  Bytes input_hash;
   std::int64_t bucket = 0;
   Time now;
   Time kept_until;  // When the id expires.

@@ -104,13 +104,13 @@ Time RecordReader::time() {
   return Time(Duration(static_cast<std::int64_t>(value)));
 }
 
-Bytes RecordReader::bytes() {
+std::string_view RecordReader::view() {
   const std::uint64_t length = number();
   if (length > left_.size()) {
     sound_ = false;
     return {};
   }
-  const Bytes value(left_.substr(0, length));
+  const std::string_view value = left_.substr(0, length);
   left_.remove_prefix(length);
   return value;
 }

@@ -58,7 +58,8 @@ class RecordReader {
   std::uint8_t format() const { return format_; }
   std::uint64_t number(std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
   Time time();
-  Bytes bytes();
+  Bytes bytes() { return Bytes(view()); }
+  std::string_view view();  // As bytes(), in the record itself.
 
   // Every field was present and valid, and no bytes are left.
   bool sound() const { return sound_ && left_.empty(); }

@@ -1,6 +1,9 @@
 #include "once/tallies.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -234,12 +237,37 @@ ScanRequest buckets_in(const Key& key, const TallyRange& range, const Limits& li
   return request;
 }
 
-Plan<std::monostate> add_windows(Key key, TallyRange range, BucketTotal* total) {
+// How much one call may still read.
+class ReadBudget {
+ public:
+  explicit ReadBudget(std::size_t bytes) : left_(bytes) {}
+
+  Result<void> take(std::size_t bytes) {
+    if (bytes > left_)
+      return failure(ErrorCode::too_large, "the tallies are too large for one call");
+    left_ -= bytes;
+    return {};
+  }
+
+ private:
+  std::size_t left_;
+};
+
+std::size_t bytes_in(const Item& item) {
+  const auto* bytes = std::get_if<Bytes>(&item.value);
+  return bytes != nullptr ? bytes->size() : sizeof(std::int64_t);
+}
+
+Plan<std::monostate> add_windows(Key key, TallyRange range, BucketTotal* total,
+                                 ReadBudget* budget) {
   const Limits* limits = co_await store_limits();
   ScanRequest request = buckets_in(key, range, *limits);
   while (request.first <= request.last) {
     const ScanPage page = co_await scan(request);
     for (const Entry& entry : page.entries) {
+      if (Result<void> ok = budget->take(bytes_in(entry.item)); !ok) {
+        co_return std::unexpected(std::move(ok.error()));
+      }
       if (Result<void> added = total->add(entry.item); !added) {
         co_return std::unexpected(std::move(added.error()));
       }
@@ -254,21 +282,67 @@ Plan<std::monostate> add_windows(Key key, TallyRange range, BucketTotal* total) 
   co_return std::monostate{};
 }
 
-// `held` are the tally's meta and, if it has no window, its only bucket.
-Plan<std::optional<TallyReading>> read_one(Key key, std::span<const std::optional<Item>> held,
-                                           TallyRange range, MonoidPtr own) {
-  if (!held[0]) co_return std::optional<TallyReading>();
-  const Time now = co_await store_now();
-  Result<BucketTotal> total = BucketTotal::start(*held[0], own, now);
-  if (!total) co_return std::unexpected(total.error());
-  if (total->window != TallyWindow::none) {
-    co_await add_windows(std::move(key), range, &*total);
-  } else if (held[1]) {
-    if (Result<void> added = total->add(*held[1]); !added) {
+// `bucket` is its only one if it has no window.
+Plan<TallyReading> read_one(Key key, BucketTotal total, std::optional<Item> bucket,
+                            TallyRange range, ReadBudget* budget) {
+  if (total.window != TallyWindow::none) {
+    co_await add_windows(std::move(key), range, &total, budget);
+  } else if (bucket) {
+    if (Result<void> added = total.add(*bucket); !added) {
       co_return std::unexpected(std::move(added.error()));
     }
   }
-  co_return std::optional(total->reading());
+  co_return total.reading();
+}
+
+// The items at the keys, as many at once as the store allows.
+Plan<std::vector<std::optional<Item>>> get_all(std::vector<Key> keys) {
+  const Limits* limits = co_await store_limits();
+  const std::span<const Key> wanted = keys;
+  std::vector<std::optional<Item>> found;
+  for (std::size_t at = 0; at < wanted.size(); at += limits->keys_per_get) {
+    const std::span<const Key> some =
+        wanted.subspan(at, std::min(limits->keys_per_get, wanted.size() - at));
+    std::vector<std::optional<Item>> part = co_await get(some);
+    std::ranges::move(part, std::back_inserter(found));
+  }
+  co_return std::move(found);
+}
+
+// The metas of the tallies, then their buckets. One tally's together: they are never too large.
+struct HeldTallies {
+  std::vector<std::optional<Item>> metas;
+  std::vector<std::optional<Item>> buckets;
+};
+
+// By its name alone, before anything of that size is read or made.
+std::size_t most_bytes_in(const std::optional<Item>& meta) {
+  const Result<TallyMeta> found =
+      meta ? decode_meta(meta->value) : failure(ErrorCode::corrupt, "none");
+  if (!found || found->window != TallyWindow::none) return 0;
+  return most_bytes_named(found->monoid);
+}
+
+Plan<HeldTallies> get_tallies(std::vector<Key> keys, ReadBudget* budget) {
+  std::vector<Key> metas;
+  for (const Key& key : keys) metas.push_back(keys::tally_meta(key));
+  if (keys.size() == 1) {
+    std::vector<Key> both = {metas[0], keys[0]};
+    std::vector<std::optional<Item>> held = co_await get_all(std::move(both));
+    HeldTallies one;
+    one.metas.push_back(std::move(held[0]));
+    one.buckets.push_back(std::move(held[1]));
+    co_return std::move(one);
+  }
+  HeldTallies tallies;
+  tallies.metas = co_await get_all(std::move(metas));
+  for (const std::optional<Item>& meta : tallies.metas) {
+    if (Result<void> ok = budget->take(most_bytes_in(meta)); !ok) {
+      co_return std::unexpected(std::move(ok.error()));
+    }
+  }
+  tallies.buckets = co_await get_all(std::move(keys));
+  co_return std::move(tallies);
 }
 
 }  // namespace
@@ -310,33 +384,36 @@ Plan<TallyOutcome> merge(Key key, TallyRequest request, KnownTallies* known) {
 }
 
 Plan<std::vector<std::optional<TallyReading>>> read_all(std::vector<Key> keys, TallyRange range,
-                                                        std::shared_ptr<const Monoid> own) {
+                                                        std::shared_ptr<const Monoid> own,
+                                                        std::size_t most_bytes) {
   if (keys.size() > kMaxReads) co_return failure(ErrorCode::invalid, "at most 10,000 tallies");
-  const Limits* limits = co_await store_limits();
-  const std::size_t chunk = std::max<std::size_t>(2, limits->keys_per_get / 2 * 2);
+  std::map<Key, std::size_t> first;  // Where each tally is read.
   std::vector<Key> wanted;
   for (const Key& key : keys) {
-    wanted.push_back(keys::tally_meta(key));
-    wanted.push_back(key);
+    if (first.try_emplace(key, wanted.size()).second) wanted.push_back(key);
   }
-  std::vector<std::optional<TallyReading>> readings;
-  for (std::size_t at = 0; at < wanted.size(); at += chunk) {
-    const std::span<const Key> some =
-        std::span(wanted).subspan(at).first(std::min(chunk, wanted.size() - at));
-    const std::vector<std::optional<Item>> held = co_await get(some);
-    for (std::size_t i = 0; i < held.size(); i += 2) {
-      const std::span<const std::optional<Item>> pair = std::span(held).subspan(i, 2);
-      std::optional<TallyReading> reading = co_await read_one(wanted[at + i + 1], pair, range, own);
-      readings.push_back(std::move(reading));
-    }
+  ReadBudget budget(most_bytes);
+  const HeldTallies held = co_await get_tallies(wanted, &budget);
+  const Time now = co_await store_now();
+  std::vector<std::optional<TallyReading>> readings(wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (!held.metas[i]) continue;
+    Result<BucketTotal> total = BucketTotal::start(*held.metas[i], own, now);
+    if (!total) co_return std::unexpected(total.error());
+    readings[i] = co_await read_one(wanted[i], std::move(*total), held.buckets[i], range, &budget);
   }
-  co_return std::move(readings);
+  if (wanted.size() == keys.size()) co_return std::move(readings);
+  std::vector<std::optional<TallyReading>> answers;
+  answers.reserve(keys.size());
+  for (const Key& key : keys) answers.push_back(readings[first.at(key)]);
+  co_return std::move(answers);
 }
 
 Plan<std::optional<TallyReading>> read(Key key, TallyRange range,
                                        std::shared_ptr<const Monoid> own) {
+  constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
   std::vector<Key> keys = {std::move(key)};
-  auto readings = co_await read_all(std::move(keys), range, std::move(own));
+  auto readings = co_await read_all(std::move(keys), range, std::move(own), kAny);
   co_return std::move(readings.front());
 }
 

@@ -225,6 +225,18 @@ Result<MonoidPtr> bloom_monoid(const TallyShape& shape) {
   return sketch_monoid(bloom_name(shape), std::move(*empty));
 }
 
+std::size_t word_bytes(const TallyShape& /*shape*/) { return kWordBytes; }
+std::size_t distinct_bytes(const TallyShape& shape) {
+  return std::size_t{1} << std::min(shape.precision, sketches::kMaxPrecision);
+}
+std::size_t top_bytes(const TallyShape& shape) {
+  return std::min(shape.counters, sketches::kMaxCounters) * (sketches::kMaxTopItem + kWordBytes);
+}
+std::size_t bloom_bytes(const TallyShape& shape) {
+  return sketches::Bloom::bytes_of({shape.capacity, shape.rate}).value_or(0);
+}
+std::size_t own_bytes(const TallyShape& /*shape*/) { return 0; }
+
 Result<Bytes> integer_state(const TallyShape& shape, const Monoid& /*monoid*/,
                             const TallyInput& input) {
   const std::int64_t number = std::get<std::int64_t>(input);
@@ -317,26 +329,26 @@ std::span<const KindTraits> all_kinds() {
   using enum TallyKind;
   using Form = InputForm;
   using Native = NativeMerge;
-  // kind, name, input_field, input, idempotent, native, monoid, shape, state, value
+  // kind, name, input_field, input, idempotent, native, monoid, most_bytes, shape, state, value
   static constexpr std::array<KindTraits, 9> kKinds = {{
       {sum, "sum", "add", Form::integer, false, Native::add,  //
-       sum_monoid, plain_shape<sum>, integer_state, integer_value},
+       sum_monoid, word_bytes, plain_shape<sum>, integer_state, integer_value},
       {real, "real", "add", Form::real, false, Native::none,  //
-       real_monoid, plain_shape<real>, real_state, real_value},
+       real_monoid, word_bytes, plain_shape<real>, real_state, real_value},
       {count, "count", "add", Form::integer, false, Native::add,  //
-       sum_monoid, plain_shape<count>, integer_state, integer_value},
+       sum_monoid, word_bytes, plain_shape<count>, integer_state, integer_value},
       {max, "max", "value", Form::integer, true, Native::raise,  //
-       extreme_monoid, plain_shape<max>, integer_state, extreme_value},
+       extreme_monoid, word_bytes, plain_shape<max>, integer_state, extreme_value},
       {min, "min", "value", Form::integer, true, Native::raise,  //
-       extreme_monoid, plain_shape<min>, integer_state, extreme_value},
+       extreme_monoid, word_bytes, plain_shape<min>, integer_state, extreme_value},
       {distinct, "distinct", "items", Form::items, sketches::Distinct::kIdempotent, Native::none,
-       distinct_monoid, distinct_shape, sketch_state, distinct_value},
+       distinct_monoid, distinct_bytes, distinct_shape, sketch_state, distinct_value},
       {top, "top", "items", Form::items, sketches::Top::kIdempotent, Native::none,  //
-       top_monoid, top_shape, sketch_state, top_value},
+       top_monoid, top_bytes, top_shape, sketch_state, top_value},
       {bloom, "bloom", "items", Form::items, sketches::Bloom::kIdempotent, Native::none,  //
-       bloom_monoid, bloom_shape, sketch_state, bloom_value},
+       bloom_monoid, bloom_bytes, bloom_shape, sketch_state, bloom_value},
       {own, "own", "", Form::state, false, Native::none,  //
-       own_monoid, no_shape, own_state, own_value},
+       own_monoid, own_bytes, no_shape, own_state, own_value},
   }};
   return kKinds;
 }
@@ -346,6 +358,19 @@ const KindTraits& traits_of(TallyKind kind) { return all_kinds()[static_cast<std
 Result<MonoidPtr> monoid_of(const TallyShape& shape) {
   if (shape.kind > TallyKind::own) return failure(ErrorCode::invalid, "no such kind of tally");
   return traits_of(shape.kind).monoid(shape);
+}
+
+std::size_t most_bytes_of(const TallyShape& shape) {
+  return shape.kind > TallyKind::own ? 0 : traits_of(shape.kind).most_bytes(shape);
+}
+
+std::size_t most_bytes_named(std::string_view monoid) {
+  for (const KindTraits& traits : all_kinds()) {
+    if (const std::optional<TallyShape> shape = traits.shape(monoid)) {
+      return traits.most_bytes(*shape);
+    }
+  }
+  return 0;
 }
 
 std::optional<NamedMonoid> monoid_named(std::string_view name, const MonoidPtr& own) {

@@ -34,6 +34,9 @@ struct KindTraits {
   // The monoid of a shape of this kind. `invalid` if the shape has none.
   Result<MonoidPtr> (*monoid)(const TallyShape& shape) = nullptr;
 
+  // How large a state of a valid shape can be; unknown, and 0, for `own`.
+  std::size_t (*most_bytes)(const TallyShape& shape) = nullptr;
+
   // The shape whose monoid has this name, if the name is one of this kind.
   std::optional<TallyShape> (*shape)(std::string_view monoid) = nullptr;
 
@@ -53,6 +56,10 @@ inline bool is_native(TallyKind kind) { return traits_of(kind).native != NativeM
 
 // The monoid of a shape. `invalid` if the shape has none.
 Result<MonoidPtr> monoid_of(const TallyShape& shape);
+
+// How large a state of the shape can be; 0 if the shape has none, and for `own`.
+std::size_t most_bytes_of(const TallyShape& shape);
+std::size_t most_bytes_named(std::string_view monoid);  // 0 for one that is not built in.
 
 // The built-in monoid of this name, or `own` if it has that name.
 struct NamedMonoid {

@@ -31,8 +31,13 @@ class FollowHub {
   // gets nothing while the stream cannot be read.
   using Feed = std::function<void(const Chunk& chunk)>;
 
-  // `driver` and `clock` must outlive it. Appends of other servers are found every `poll`.
-  FollowHub(BatchingDriver& driver, Clock& clock, Duration poll = std::chrono::milliseconds(200));
+  // What is appended without a hint is found every `poll`: by other servers, if the store has any,
+  // and by requests whose outcome this server does not know.
+  static constexpr Duration kPollShared = std::chrono::milliseconds(200);
+  static constexpr Duration kPollOwned = std::chrono::seconds(2);
+
+  // `driver` and `clock` must outlive it.
+  FollowHub(BatchingDriver& driver, Clock& clock, Duration poll = kPollShared);
 
   // Feeds the events of a stream from index `from` on.
   FollowerId follow(const std::string& name_space, const std::string& stream, std::int64_t from,

@@ -72,8 +72,8 @@ Reply Responder::respond(api::Request request, Executor& executor, ReplyCallback
   };
   auto resolved = api::resolve(service_, request, match);
   if (!resolved) return at_once(std::move(resolved.error()));
-  const api::Route& route = *resolved->route;
-  if (route.follow == api::Follow::possible) {
+  const std::string& name_space = resolved->call.name_space;
+  if (resolved->route->follow == api::Follow::possible) {
     auto following = api::following_of(resolved->call);
     if (!following) return at_once(std::move(following.error()));
     if (*following) return Followed{std::move(**following), std::move(request)};
@@ -81,14 +81,14 @@ Reply Responder::respond(api::Request request, Executor& executor, ReplyCallback
   api::Answer answer = api::handle(*resolved);
   if (auto* ready = std::get_if<api::Response>(&answer)) return at_once(std::move(*ready));
   if (auto* deferred = std::get_if<api::Deferred>(&answer)) {
-    return start(std::move(*deferred), request, route, underway, std::move(later));
+    return start(std::move(*deferred), request, name_space, underway, std::move(later));
   }
   const Duration patience = answer.waits + work_;
   const Result<void> started = driver_.start<api::Response>(
       std::get<Plan<api::Response>>(std::move(answer)),
-      [this, &route, underway, &executor,
+      [this, name_space, underway, &executor,
        later = std::move(later)](Result<api::Response> outcome) mutable {
-        if (outcome) wake_followers(route, *outcome);
+        if (outcome) wake_followers(name_space, outcome->telemetry);
         api::Response response =
             outcome ? std::move(*outcome) : api::Service::failed(outcome.error());
         const bool cancelled = !outcome && executor.is_cancelled();
@@ -106,20 +106,23 @@ std::optional<api::Response> Responder::refusal(const api::Request& request) {
   return std::move(resolved.error());
 }
 
-Reply Responder::start(api::Deferred deferred, const api::Request& request, const api::Route& route,
-                       const std::shared_ptr<Underway>& underway, ReplyCallback later) {
+Reply Responder::start(api::Deferred deferred, const api::Request& request,
+                       const std::string& name_space, const std::shared_ptr<Underway>& underway,
+                       ReplyCallback later) {
   const Duration patience = deferred.patience;
   deferred.start(
       forward_context(underway->context(), request),
-      [this, &route, underway, later = std::move(later)](api::Response response) mutable {
-        wake_followers(route, response);
+      [this, name_space, underway, later = std::move(later)](api::Response response) mutable {
+        wake_followers(name_space, response.telemetry);
         if (underway->answer(response)) later(std::move(response));
       });
   return Awaited{patience, underway};
 }
 
-void Responder::wake_followers(const api::Route& route, const api::Response& response) {
-  if (route.follow == api::Follow::wakes && response.status < 300) hub_.hint_all();
+// The followers of those streams alone: others may be thousands.
+void Responder::wake_followers(const std::string& name_space, const api::Telemetry& telemetry) {
+  for (const std::string& stream : telemetry.appended) hub_.hint(name_space, stream);
+  for (const api::Telemetry& part : telemetry.parts) wake_followers(name_space, part);
 }
 
 api::BodyLimit Responder::body_limit(std::string_view method, std::string_view target) const {

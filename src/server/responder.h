@@ -25,9 +25,9 @@ class Responder final : public Handler {
  private:
   class Underway;
 
-  Reply start(api::Deferred deferred, const api::Request& request, const api::Route& route,
+  Reply start(api::Deferred deferred, const api::Request& request, const std::string& name_space,
               const std::shared_ptr<Underway>& underway, ReplyCallback later);
-  void wake_followers(const api::Route& route, const api::Response& response);
+  void wake_followers(const std::string& name_space, const api::Telemetry& telemetry);
 
   api::Service& service_;
   BatchingDriver& driver_;

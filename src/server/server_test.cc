@@ -40,9 +40,10 @@ class ServerTest : public ::testing::Test {
     driver_.reset();
   }
 
-  void serve(const Settings& settings = {}, BatchingOptions driving = {}) {
-    driver_ = std::make_unique<BatchingDriver>(store_, driving);
-    hub_ = std::make_unique<FollowHub>(*driver_, system_clock());
+  void serve(const Settings& settings = {}, BatchingOptions driving = {},
+             Duration poll = FollowHub::kPollShared) {
+    driver_ = std::make_unique<BatchingDriver>(*metered_, driving);
+    hub_ = std::make_unique<FollowHub>(*driver_, system_clock(), poll);
     events_ = std::make_unique<events::EventService>(*driver_,
                                                      events::EventOptions{.work = settings.work});
     service_.set_event_receiver(*events_);
@@ -56,6 +57,7 @@ class ServerTest : public ::testing::Test {
 
   std::unique_ptr<MemoryStore> memory_ = open_memory();
   testing::GatedStore store_{*memory_};
+  std::unique_ptr<MeteredStore> metered_ = meter(store_);
   api::Service service_;
   std::promise<std::string> noted_;  // The first line of the log.
   std::atomic<bool> is_noted_ = false;
@@ -281,6 +283,26 @@ TEST_F(ServerTest, APeerThatDoesNotReadItsAnswersIsCutAndHoldsUpNobody) {
   EXPECT_EQ(quick.call("GET", "/v1/docs/none")->status, 404);
   while (server_->connections() > 1) std::this_thread::yield();
   EXPECT_EQ(quick.call("GET", "/healthz")->status, 200);
+}
+
+// Three thousand elsewhere would make each append wait for as many reads.
+TEST_F(ServerTest, AnAppendWakesTheFollowersOfItsStreamAlone) {
+  serve({}, {}, 1h);
+  const auto reads = [&] { return metered_->snapshot().scan.calls; };
+  RawHttp follower = connect();
+  RawHttp elsewhere = connect();
+  follower.send("GET", "/v1/logs/s?follow=true", "");
+  elsewhere.send("GET", "/v1/logs/t?follow=true", "");
+  ASSERT_EQ(follower.receive(true)->status, 200);
+  ASSERT_EQ(elsewhere.receive(true)->status, 200);
+  while (reads() < 2) std::this_thread::yield();
+  RawHttp writer = connect();
+  ASSERT_EQ(writer.call("POST", "/v1/logs/s", "a", "Content-Type: text/plain\r\n")->status, 201);
+  ASSERT_TRUE(follower.receive_line().has_value());
+  constexpr int kOfTheFollower = 2;  // The event, and whether there are more.
+  while (reads() < 2 + kOfTheFollower) std::this_thread::yield();
+  ASSERT_EQ(writer.call("POST", "/v1/logs/u", "a", "Content-Type: text/plain\r\n")->status, 201);
+  EXPECT_EQ(reads(), 2 + kOfTheFollower);
 }
 
 TEST_F(ServerTest, AFollowerThatDoesNotReadIsCut) {

@@ -93,6 +93,8 @@ struct Telemetry {
 
   std::uint32_t conflicts = 0;  // How often another writer changed the document first.
 
+  std::vector<std::string> appended;  // The streams that have new events, for their followers.
+
   std::vector<Telemetry> parts;  // Of a batch: one for each event; then nothing above is set.
 };
 

@@ -1,6 +1,8 @@
 // What one side writes, the other reads as it was: every request and answer, in both forms.
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "primitives/keys.h"
 #include "wire/wire_fixture.h"
 
@@ -337,7 +339,9 @@ TEST(WireTallies, ReadingsAreReadAsTheyWereWritten) {
       RC_ASSERT(read.value() == std::optional(reading));
       readings.push_back(std::move(reading));
     }
-    const Response response = encode(readings, form);
+    std::vector<std::size_t> order(readings.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const Response response = encode(readings, order, form);
     RC_ASSERT(decode_tally_readings(response, readings.size(), form).value() == readings);
     RC_ASSERT(!decode_tally_readings(response, readings.size() + 1, form));
   });

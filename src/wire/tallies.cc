@@ -436,8 +436,10 @@ Response encode(const TallyReading& reading, DataForm form) {
   return json_response(200, reading_json(reading, form));
 }
 
-Response encode(const std::vector<std::optional<TallyReading>>& readings, DataForm form) {
-  const std::string values = json_array(readings, [form](const auto& reading) {
+Response encode(const std::vector<std::optional<TallyReading>>& readings,
+                const std::vector<std::size_t>& order, DataForm form) {
+  const std::string values = json_array(order, [&](std::size_t at) {
+    const std::optional<TallyReading>& reading = readings[at];
     return reading ? reading_json(*reading, form) : "null";
   });
   return json_response(200, JsonObject().raw("values", values).finish());

@@ -49,7 +49,9 @@ Response encode(const TallyRequest& request, const TallyOutcome& outcome, DataFo
 // What a tally holds. A bloom filter's value is null in JSON form, because it answers for an item
 // only, and its state in exact form.
 Response encode(const TallyReading& reading, DataForm form);
-Response encode(const std::vector<std::optional<TallyReading>>& readings, DataForm form);
+// `order` has, for each answer, the index of its reading.
+Response encode(const std::vector<std::optional<TallyReading>>& readings,
+                const std::vector<std::size_t>& order, DataForm form);
 Response encode_contains(TallyKind kind, bool may_contain);
 Response no_tally();  // 404
 

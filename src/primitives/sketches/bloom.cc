@@ -5,14 +5,17 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <numbers>
+#include <utility>
 
 #include "primitives/record.h"
 
 namespace once::sketches {
 namespace {
 
-constexpr std::uint8_t kBloomFormat = 1;
+constexpr std::uint8_t kDenseFormat = 1;
+constexpr std::uint8_t kSparseFormat = 2;
 constexpr double kLeastRate = 1e-9;
 constexpr double kMostRate = 0.5;
 constexpr std::size_t kWordBytes = 8;
@@ -44,7 +47,7 @@ std::uint8_t mask_of(std::size_t bit) { return static_cast<std::uint8_t>(1U << b
 
 }  // namespace
 
-Result<Bloom> Bloom::make(BloomShape shape) {
+Result<std::size_t> Bloom::bytes_of(const BloomShape& shape) {
   const bool sound = shape.rate >= kLeastRate && shape.rate <= kMostRate && shape.capacity >= 1;
   if (!sound) {
     return failure(ErrorCode::invalid, "bloom: capacity from 1, rate from 1e-9 to 0.5");
@@ -56,24 +59,52 @@ Result<Bloom> Bloom::make(BloomShape shape) {
     return failure(ErrorCode::invalid, "bloom: the filter would be larger than 16 MiB");
   }
   const std::size_t words = (static_cast<std::size_t>(bits) + 63) / 64;
-  const std::size_t bytes = words * kWordBytes;
-  const double probes = std::round(static_cast<double>(bytes) * 8 / capacity * std::numbers::ln2);
-  return Bloom(shape, bytes, static_cast<unsigned>(std::clamp(probes, 1.0, 32.0)));
+  return words * kWordBytes;
+}
+
+Result<Bloom> Bloom::make(BloomShape shape) {
+  const Result<std::size_t> bytes = bytes_of(shape);
+  if (!bytes) return std::unexpected(bytes.error());
+  const double probes = std::round(static_cast<double>(*bytes) * 8 /
+                                   static_cast<double>(shape.capacity) * std::numbers::ln2);
+  return Bloom(shape, *bytes, static_cast<unsigned>(std::clamp(probes, 1.0, 32.0)));
+}
+
+// Half of the dense form at most, and few enough to insert one after the other.
+std::size_t Bloom::most_places() const { return std::min<std::size_t>(bytes_ / 8, 8'192); }
+
+bool Bloom::has(std::size_t bit) const {
+  if (is_dense()) return (bits_[bit / 8] & mask_of(bit)) != 0;
+  return std::ranges::binary_search(places_, static_cast<std::uint32_t>(bit));
+}
+
+void Bloom::set(std::size_t bit) {
+  if (!is_dense()) {
+    const auto place = static_cast<std::uint32_t>(bit);
+    const auto at = std::ranges::lower_bound(places_, place);
+    if (at != places_.end() && *at == place) return;
+    places_.insert(at, place);
+    if (places_.size() > most_places()) grow_dense();
+    return;
+  }
+  bits_[bit / 8] |= mask_of(bit);
+}
+
+void Bloom::grow_dense() {
+  bits_.resize(bytes_);
+  for (const std::uint32_t bit : places_) bits_[bit / 8] |= mask_of(bit);
+  places_ = {};
 }
 
 void Bloom::add(std::string_view item) {
-  Probes probes(item, bits_.size() * 8);
-  for (unsigned i = 0; i < probes_; ++i) {
-    const std::size_t bit = probes.next();
-    bits_[bit / 8] |= mask_of(bit);
-  }
+  Probes probes(item, bytes_ * 8);
+  for (unsigned i = 0; i < probes_; ++i) set(probes.next());
 }
 
 bool Bloom::may_contain(std::string_view item) const {
-  Probes probes(item, bits_.size() * 8);
+  Probes probes(item, bytes_ * 8);
   for (unsigned i = 0; i < probes_; ++i) {
-    const std::size_t bit = probes.next();
-    if ((bits_[bit / 8] & mask_of(bit)) == 0) return false;
+    if (!has(probes.next())) return false;
   }
   return true;
 }
@@ -82,30 +113,75 @@ Result<void> Bloom::merge(const Bloom& other) {
   if (other.shape_ != shape_) {
     return failure(ErrorCode::invalid, "bloom: filters of different capacity or rate");
   }
-  for (std::size_t i = 0; i < bits_.size(); ++i) bits_[i] |= other.bits_[i];
+  if (other.is_dense()) {
+    if (!is_dense()) grow_dense();
+    for (std::size_t i = 0; i < bits_.size(); ++i) bits_[i] |= other.bits_[i];
+    return {};
+  }
+  if (is_dense()) {
+    for (const std::uint32_t bit : other.places_) set(bit);
+    return {};
+  }
+  std::vector<std::uint32_t> both;
+  std::ranges::set_union(places_, other.places_, std::back_inserter(both));
+  places_ = std::move(both);
+  if (places_.size() > most_places()) grow_dense();
   return {};
 }
 
 Bytes Bloom::encode() const {
-  RecordWriter out(RecordKind::bloom, kBloomFormat);
+  if (is_dense()) return encode_bits(bits_);
+  RecordWriter out(RecordKind::bloom, kSparseFormat);
   out.number(shape_.capacity);
   out.number(std::bit_cast<std::uint64_t>(shape_.rate));
-  out.bytes({reinterpret_cast<const char*>(bits_.data()), bits_.size()});
+  out.number(places_.size());
+  std::uint32_t last = 0;
+  for (const std::uint32_t place : places_) out.number(place - std::exchange(last, place));
+  return out.finish();
+}
+
+Bytes Bloom::encode_dense() const {
+  if (is_dense()) return encode_bits(bits_);
+  Bloom dense = *this;
+  dense.grow_dense();
+  return encode_bits(dense.bits_);
+}
+
+Bytes Bloom::encode_bits(const std::vector<std::uint8_t>& bits) const {
+  RecordWriter out(RecordKind::bloom, kDenseFormat);
+  out.number(shape_.capacity);
+  out.number(std::bit_cast<std::uint64_t>(shape_.rate));
+  out.bytes({reinterpret_cast<const char*>(bits.data()), bits.size()});
   return out.finish();
 }
 
 Result<Bloom> Bloom::decode(std::string_view record) {
-  Result<RecordReader> in = RecordReader::open(record, RecordKind::bloom, kBloomFormat);
+  const std::unexpected<Error> corrupt =
+      failure(ErrorCode::corrupt, "a bloom filter does not parse");
+  Result<RecordReader> in = RecordReader::open(record, RecordKind::bloom, kSparseFormat);
   if (!in) return std::unexpected(std::move(in.error()));
   BloomShape shape;
   shape.capacity = in->number();
   shape.rate = std::bit_cast<double>(in->number());
-  const Bytes bits = in->bytes();
   Result<Bloom> filter = make(shape);
-  if (!in->sound() || !filter || bits.size() != filter->bits_.size()) {
-    return failure(ErrorCode::corrupt, "a bloom filter does not parse");
+  if (!filter) return corrupt;
+  if (in->format() == kDenseFormat) {
+    const std::string_view bits = in->view();
+    if (!in->sound() || bits.size() != filter->bytes_) return corrupt;
+    filter->bits_.assign(bits.begin(), bits.end());
+    return filter;
   }
-  std::ranges::copy(bits, filter->bits_.begin());
+  const std::uint64_t count = in->number(filter->most_places());
+  filter->places_.reserve(count);
+  std::uint64_t last = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t step = in->number();
+    const bool ascends = i == 0 || step > 0;
+    last += step;
+    if (!ascends || step >= filter->bytes_ * 8 || last >= filter->bytes_ * 8) return corrupt;
+    filter->places_.push_back(static_cast<std::uint32_t>(last));
+  }
+  if (!in->sound()) return corrupt;
   return filter;
 }
 

@@ -9,11 +9,15 @@
 //
 // Merging is a bitwise or: associative, commutative, idempotent.
 //
-//   record 'B', format 1
-//   ┌──────────┬──────────────┬─────────────────────────────────┐
-//   │ capacity │ rate         │ bits                            │
-//   │ number   │ bits, number │ bytes, bit i is 1 << i%8 of i/8 │
-//   └──────────┴──────────────┴─────────────────────────────────┘
+// While few bits of a large filter are set it holds their places alone, so that it costs what is in
+// it and not what it was declared for.
+//
+//   record 'B'
+//   ┌──────────┬──────────────┬──────────────────────────────────────────────────────┐
+//   │ capacity │ rate         │ format 1, dense: bytes, bit i is 1 << i%8 of i/8     │
+//   │ number   │ bits, number │ format 2, sparse: count, then the difference of each │
+//   │          │              │ place to the last, ascending                         │
+//   └──────────┴──────────────┴──────────────────────────────────────────────────────┘
 #pragma once
 
 #include <cstddef>
@@ -43,6 +47,9 @@ class Bloom {
   // than kMaxBloomBytes.
   static Result<Bloom> make(BloomShape shape);
 
+  // How large the filter of a shape is once it is dense; `invalid` as make().
+  static Result<std::size_t> bytes_of(const BloomShape& shape);
+
   const BloomShape& shape() const { return shape_; }
 
   void add(std::string_view item);
@@ -52,17 +59,29 @@ class Bloom {
   Result<void> merge(const Bloom& other);
 
   Bytes encode() const;
+  Bytes encode_dense() const;  // In format 1, also while it is sparse.
   static Result<Bloom> decode(std::string_view record);
 
   friend bool operator==(const Bloom&, const Bloom&) = default;
 
  private:
   Bloom(BloomShape shape, std::size_t bytes, unsigned probes)
-      : shape_(shape), probes_(probes), bits_(bytes) {}
+      : shape_(shape), probes_(probes), bytes_(bytes), bits_(bytes <= kSmallBytes ? bytes : 0) {}
+
+  static constexpr std::size_t kSmallBytes = 1'024;  // Such a filter is dense from the start.
+
+  bool is_dense() const { return !bits_.empty(); }
+  std::size_t most_places() const;
+  bool has(std::size_t bit) const;
+  void set(std::size_t bit);
+  void grow_dense();
+  Bytes encode_bits(const std::vector<std::uint8_t>& bits) const;
 
   BloomShape shape_;
   unsigned probes_;
-  std::vector<std::uint8_t> bits_;
+  std::size_t bytes_;                  // Of the dense form.
+  std::vector<std::uint32_t> places_;  // While sparse: the bits that are set, ascending.
+  std::vector<std::uint8_t> bits_;     // Empty while sparse.
 };
 
 }  // namespace once::sketches

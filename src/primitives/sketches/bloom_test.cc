@@ -64,6 +64,38 @@ TEST(Bloom, MergingGivesTheBytesOfTheUnion) {
   EXPECT_EQ(merged, Bloom::decode(filter_of(shape, 0, 1'000).encode()).value());
 }
 
+TEST(Bloom, ALargeFilterCostsWhatIsInItAndNotWhatItIsFor) {
+  const BloomShape large{13'000'000, 0.01};
+  ASSERT_GT(Bloom::bytes_of(large).value(), 15U << 20);
+  const Bloom few = filter_of(large, 0, 10);
+  EXPECT_LT(few.encode().size(), 500U);
+  EXPECT_EQ(Bloom::decode(few.encode()).value(), few);
+  EXPECT_TRUE(few.may_contain(item(9)));
+  EXPECT_FALSE(few.may_contain(item(10)));
+}
+
+TEST(Bloom, SparseAndDenseAnswerAndMergeAlike) {
+  const BloomShape shape{10'000, 0.01};
+  for (const std::uint64_t count : {1U, 200U, 230U, 3'000U}) {
+    const Bloom filter = filter_of(shape, 0, count);
+    const Bloom dense = Bloom::decode(filter.encode_dense()).value();
+    for (std::uint64_t i = 0; i < 5'000; ++i) {
+      ASSERT_EQ(filter.may_contain(item(i)), dense.may_contain(item(i))) << i;
+    }
+    for (const std::uint64_t others : {1U, 200U, 3'000U}) {
+      const Bloom other = filter_of(shape, 100, others);
+      Bloom merged = filter;
+      Bloom merged_dense = dense;
+      ASSERT_TRUE(merged.merge(other));
+      ASSERT_TRUE(merged_dense.merge(other));
+      EXPECT_EQ(merged.encode_dense(), merged_dense.encode_dense());
+      Bloom reverse = other;
+      ASSERT_TRUE(reverse.merge(filter));
+      EXPECT_EQ(reverse.encode(), merged.encode());
+    }
+  }
+}
+
 TEST(Bloom, AnotherShapeIsRefusedAndChangesNothing) {
   Bloom filter = filter_of({1'000, 0.01}, 0, 10);
   const Bytes before = filter.encode();
@@ -82,12 +114,14 @@ TEST(Bloom, ShapesWithoutSenseAreInvalid) {
 }
 
 TEST(Bloom, EveryDamagedByteIsCorrupt) {
-  const Bytes sound = filter_of({100, 0.01}, 0, 50).encode();
-  for (std::size_t i = 0; i < sound.size(); ++i) {
-    Bytes damaged = sound;
-    damaged[i] = static_cast<char>(damaged[i] ^ 4);
-    EXPECT_FALSE(Bloom::decode(damaged)) << i;
-    EXPECT_FALSE(Bloom::decode(sound.substr(0, i))) << i;
+  for (const std::uint64_t capacity : {100U, 100'000U}) {  // Dense and sparse.
+    const Bytes sound = filter_of({capacity, 0.01}, 0, 50).encode();
+    for (std::size_t i = 0; i < sound.size(); ++i) {
+      Bytes damaged = sound;
+      damaged[i] = static_cast<char>(damaged[i] ^ 4);
+      EXPECT_FALSE(Bloom::decode(damaged)) << i;
+      EXPECT_FALSE(Bloom::decode(sound.substr(0, i))) << i;
+    }
   }
 }
 
