@@ -224,6 +224,12 @@ inline std::vector<Case> tally_cases() {
   const Step many{"POST", "/v1/tallies/read", R"({"keys":["t"]})", {}};
   const std::string large = R"({"kind":"top","items":[")" + kLarge.substr(0, 500) + R"(",")" +
                             kLarge.substr(0, 501) + R"("]})";
+  std::vector<Step> too_many;
+  for (const std::string name : {"a", "b", "c", "d", "e"}) {
+    const std::string filter = R"({"kind":"bloom","capacity":13000000,"items":[]})";
+    too_many.push_back({"POST", "/v1/tallies/" + name, filter, {}});
+  }
+  too_many.push_back({"POST", "/v1/tallies/read", R"({"keys":["a","b","c","d","e"]})", {}});
   return {
       {"POST /v1/tallies/{}", 200, {one}},
       {"POST /v1/tallies/{}", 400, {add(R"({"kind":"odd"})")}},
@@ -237,6 +243,7 @@ inline std::vector<Case> tally_cases() {
       {"GET /v1/tallies/{}", 503, {read}, Behind::down},
       {"POST /v1/tallies/read", 200, {many}},
       {"POST /v1/tallies/read", 400, {{"POST", "/v1/tallies/read", "{}", {}}}},
+      {"POST /v1/tallies/read", 413, too_many},
       {"POST /v1/tallies/read", 503, {many}, Behind::down},
   };
 }

@@ -288,21 +288,23 @@ TEST_F(ServerTest, APeerThatDoesNotReadItsAnswersIsCutAndHoldsUpNobody) {
 // Three thousand elsewhere would make each append wait for as many reads.
 TEST_F(ServerTest, AnAppendWakesTheFollowersOfItsStreamAlone) {
   serve({}, {}, 1h);
-  const auto reads = [&] { return metered_->snapshot().scan.calls; };
-  RawHttp follower = connect();
-  RawHttp elsewhere = connect();
-  follower.send("GET", "/v1/logs/s?follow=true", "");
-  elsewhere.send("GET", "/v1/logs/t?follow=true", "");
-  ASSERT_EQ(follower.receive(true)->status, 200);
-  ASSERT_EQ(elsewhere.receive(true)->status, 200);
-  while (reads() < 2) std::this_thread::yield();
   RawHttp writer = connect();
-  ASSERT_EQ(writer.call("POST", "/v1/logs/s", "a", "Content-Type: text/plain\r\n")->status, 201);
-  ASSERT_TRUE(follower.receive_line().has_value());
-  constexpr int kOfTheFollower = 2;  // The event, and whether there are more.
-  while (reads() < 2 + kOfTheFollower) std::this_thread::yield();
-  ASSERT_EQ(writer.call("POST", "/v1/logs/u", "a", "Content-Type: text/plain\r\n")->status, 201);
-  EXPECT_EQ(reads(), 2 + kOfTheFollower);
+  const auto reads_of_an_append_to = [&](const std::string& stream) {
+    const auto before = metered_->snapshot().scan.calls;
+    const auto answer =
+        writer.call("POST", "/v1/logs/" + stream, "a", "Content-Type: text/plain\r\n");
+    EXPECT_EQ(answer->status, 201);
+    return metered_->snapshot().scan.calls - before;
+  };
+  const auto alone = reads_of_an_append_to("a");
+  RawHttp elsewhere = connect();
+  const auto before = metered_->snapshot().scan.calls;
+  elsewhere.send("GET", "/v1/logs/s?follow=true", "");
+  ASSERT_EQ(elsewhere.receive(true)->status, 200);
+  while (metered_->snapshot().scan.calls == before) std::this_thread::yield();
+  EXPECT_EQ(reads_of_an_append_to("b"), alone);
+  reads_of_an_append_to("s");
+  EXPECT_TRUE(elsewhere.receive_line().has_value());
 }
 
 TEST_F(ServerTest, AFollowerThatDoesNotReadIsCut) {

@@ -54,7 +54,7 @@ ONCE_MEMBERS(PreconditionFailed, etag)
 }
 namespace effects {
 ONCE_MEMBERS(ClaimPart, name, ticket)
-ONCE_MEMBERS(Request, name_space, id, id_ttl, claim, effects)
+ONCE_MEMBERS(Request, name_space, id, id_ttl, claim, effects, tally_bytes)
 ONCE_MEMBERS(Made, replayed, appended, etags, tallied)
 ONCE_MEMBERS(Refused, part, index, why)
 }

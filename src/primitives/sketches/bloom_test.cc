@@ -66,7 +66,7 @@ TEST(Bloom, MergingGivesTheBytesOfTheUnion) {
 
 TEST(Bloom, ALargeFilterCostsWhatIsInItAndNotWhatItIsFor) {
   const BloomShape large{13'000'000, 0.01};
-  ASSERT_GT(Bloom::bytes_of(large).value(), 15U << 20);
+  ASSERT_GT(Bloom::bytes_of(large).value(), 14U << 20);
   const Bloom few = filter_of(large, 0, 10);
   EXPECT_LT(few.encode().size(), 500U);
   EXPECT_EQ(Bloom::decode(few.encode()).value(), few);
