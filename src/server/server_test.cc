@@ -149,7 +149,8 @@ TEST_F(ServerTest, OverloadIsRefusedWithRetryAfterAndRecovers) {
   RawHttp peer = connect();
   std::string five;
   for (int i = 0; i < 5; ++i) {
-    five += "POST /v1/claims/k" + std::to_string(i) + " HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}";
+    five += "POST /v1/claims/k" + std::to_string(i) +
+            " HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
   }
   peer.send(five);
   // One thread takes all five, which come together, before it answers anybody else.
@@ -206,6 +207,45 @@ TEST_F(ServerTest, OneTooManyThatSendsAtOnceIsToldSo) {
   ASSERT_TRUE(refused.has_value());
   EXPECT_EQ(refused->status, 503);
   EXPECT_NE(refused->header("Retry-After"), "");
+}
+
+// docs/hazards.md#h43: an extension of 512 MB, from anyone, took a gigabyte.
+TEST_F(ServerTest, H43_WhatIsReadBeforeARequestIsUnderstoodIsBounded) {
+  serve({.max_header_bytes = 1'000});
+  service_.tokens().add({"some id", {}});
+  const std::string head =
+      "PUT /v1/docs/d HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string endless(1'000, 'x');
+  for (const std::string begin : {"1;", "1;a=\"", "0\r\nX-Late: ", "2\r\n{}\r\n1;"}) {
+    RawHttp peer = connect();
+    peer.send(head + begin + endless);  // The line never ends, and nothing more comes.
+    const auto refused = peer.receive();
+    ASSERT_TRUE(refused.has_value()) << begin;
+    EXPECT_EQ(refused->status, 413) << begin;
+    EXPECT_TRUE(peer.ended());
+  }
+  RawHttp peer = connect();
+  peer.send("PUT /v1/docs/d HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + endless);
+  EXPECT_EQ(peer.receive()->status, 431);
+}
+
+// Each line is short. Together they are much more than the body that they divide.
+TEST_F(ServerTest, H43_ChunksWithLongExtensionsAreBoundedTogether) {
+  serve({.max_header_bytes = 1'000});
+  RawHttp peer = connect();
+  peer.send("POST /v1/claims/a HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n");
+  std::string chunks;
+  for (int i = 0; i < 20; ++i) chunks += "1;" + std::string(100, 'x') + "\r\n \r\n";
+  peer.send(chunks);
+  EXPECT_EQ(peer.receive()->status, 413);
+  // A body that is divided into bytes is taken.
+  RawHttp patient = connect();
+  std::string bytes;
+  for (int i = 0; i < 2'000; ++i) bytes += "1\r\n \r\n";
+  patient.send(
+      "POST /v1/claims/a HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n" +
+      bytes + "2\r\n{}\r\n0\r\n\r\n");
+  EXPECT_EQ(patient.receive()->status, 201);
 }
 
 TEST_F(ServerTest, ALargeBodyIsNotEvenReadFromWhoMayNotSendIt) {
@@ -328,7 +368,8 @@ TEST_F(ServerTest, NobodyIsBlamedForWhatTheServerDidNotReadYet) {
   constexpr int kMany = 300;  // More than wait for an answer at the same time.
   std::string many;
   for (int i = 0; i < kMany; ++i) {
-    many += "POST /v1/claims/k" + std::to_string(i) + " HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}";
+    many += "POST /v1/claims/k" + std::to_string(i) +
+            " HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
   }
   peer.send(many);
   store_.await_visitor();
@@ -374,6 +415,28 @@ TEST_F(ServerTest, ATokenIsRequiredOnceThereIsOne) {
   EXPECT_EQ(peer.call("GET", "/v1/claims/a", "", bearer + "Once-Namespace: other\r\n")->status,
             403);
   EXPECT_EQ(peer.call("GET", "/v1/tokens", "", bearer)->status, 403);
+}
+
+// A claim whose header has `fields`, with a body in chunks and `trailer` after it.
+std::string claim_in_chunks(const std::string& fields, const std::string& trailer) {
+  return "POST /v1/claims/a HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n" +
+         fields + "\r\n2\r\n{}\r\n0\r\n" + trailer + "\r\n";
+}
+
+// docs/hazards.md#h42
+TEST_F(ServerTest, H42_ATrailerNeitherAuthenticatesNorChoosesTheTenant) {
+  serve();
+  RawHttp peer = connect();
+  peer.send(claim_in_chunks("", "Once-Namespace: other\r\nConnection: close\r\n"));
+  EXPECT_EQ(peer.receive()->status, 201);
+  EXPECT_EQ(peer.call("GET", "/v1/claims/a")->status, 200);
+  EXPECT_EQ(peer.call("GET", "/v1/claims/a", "", "Once-Namespace: other\r\n")->status, 404);
+  const auto made = peer.call("POST", "/v1/tokens", "{}");
+  ASSERT_EQ(made->status, 201);
+  peer.send(claim_in_chunks("", bearer_of(*made)));
+  EXPECT_EQ(peer.receive()->status, 401);
+  peer.send(claim_in_chunks(bearer_of(*made), ""));
+  EXPECT_EQ(peer.receive()->status, 409);
 }
 
 TEST_F(ServerTest, AFollowerIsCutWhenItsTokenIsRevoked) {
