@@ -1,5 +1,8 @@
 #include "api/checkpoints.h"
 
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <system_error>
 #include <utility>
 
@@ -66,8 +69,10 @@ std::shared_ptr<const Checkpoints::Job> Checkpoints::begin(Time now) {
 
 Result<void> Checkpoints::perform(const fs::path& to) const {
   std::error_code error;
-  fs::create_directory(home_, error);
-  if (error) return unusable(home_, error);
+  if (::mkdir(home_.c_str(), S_IRWXU) != 0) {
+    const std::error_code why(errno, std::generic_category());
+    if (!fs::is_directory(fs::symlink_status(home_, error))) return unusable(home_, why);
+  }
   std::size_t there = 0;
   for (fs::directory_iterator it(home_, error), end; !error && it != end; it.increment(error)) {
     ++there;

@@ -54,5 +54,25 @@ TEST(Checkpoints, AFailureIsToldAndTheNextMayBeMade) {
   }
 }
 
+TEST(Checkpoints, AreInADirectoryOfTheirOwnersAlone) {
+  const testing::TempDir store;
+  Checkpoints checkpoints(store.path(),
+                          [](const std::filesystem::path&) { return Result<void>(); });
+  await(checkpoints.begin(kNow));
+  EXPECT_EQ(std::filesystem::status(store.path() / "checkpoints").permissions(),
+            std::filesystem::perms::owner_all);
+}
+
+TEST(Checkpoints, AreNotMadeBehindASymbolicLink) {
+  const testing::TempDir store;
+  const testing::TempDir elsewhere;
+  std::filesystem::create_directory_symlink(elsewhere.path(), store.path() / "checkpoints");
+  Checkpoints checkpoints(store.path(),
+                          [](const std::filesystem::path&) { return Result<void>(); });
+  const auto job = checkpoints.begin(kNow);
+  await(job);
+  EXPECT_FALSE(job->outcome);
+}
+
 }  // namespace
 }  // namespace once::api

@@ -1,3 +1,4 @@
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -165,6 +166,15 @@ int export_from(const Invocation& invocation, Target& target) {
   return kDone;
 }
 
+// Closes the new file to other users of the machine that the shell has opened for `once export >
+// FILE`: an export has results, stored answers with their cookies, and hashes of tokens.
+void close_to_others(int output) {
+  struct stat found{};
+  if (::fstat(output, &found) != 0 || !S_ISREG(found.st_mode) || found.st_size != 0) return;
+  if (found.st_uid != ::geteuid() || ::fchmod(output, S_IRUSR | S_IWUSR) == 0) return;
+  std::cerr << "once export: other users may be able to read the file\n";
+}
+
 // Where a server writes to a directory of this machine, a copy of it as it is at one moment, which
 // the server makes. Nothing if it is another store, or if this caller may not have a copy.
 std::optional<std::filesystem::path> make_copy(const Invocation& invocation, Target& target) {
@@ -182,6 +192,7 @@ std::optional<std::filesystem::path> make_copy(const Invocation& invocation, Tar
 }
 
 int run(const Invocation& invocation) {
+  close_to_others(STDOUT_FILENO);
   const auto target = open_target(invocation);
   const std::optional<std::filesystem::path> copy = make_copy(invocation, *target);
   if (!copy) return export_from(invocation, *target);
@@ -217,6 +228,8 @@ that no import takes it.
 --as-found does not read a second time. Each item is then whole and as it was at some moment of the
 export, but items that were written together may be of different moments: a log may lack a batch that
 a result speaks of. The last line says so, and an import takes it only with --as-found, too.
+
+A new file that the output goes to (once export > FILE) is made readable for its owner only.
 
 Example:
   once export > backup.ndjson

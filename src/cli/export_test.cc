@@ -56,6 +56,13 @@ TEST_F(ExportVerbs, AnImportGoesOnWhereTheExportEnded) {
       << "a fence only rises";
 }
 
+TEST_F(ExportVerbs, AnExportIntoANewFileIsReadableForItsOwnerOnly) {
+  once("seen a");
+  EXPECT_EQ(shell("umask 022; once export >all; stat -c %a all").out, "600\n");
+  EXPECT_EQ(shell("umask 022; echo >old; once export >>old; stat -c %a old").out, "644\n")
+      << "a file that was there before is the user's";
+}
+
 TEST_F(ExportVerbs, AnExportOfAnImportIsTheSame) {
   fill();
   shell("once export >all; once import --store ./copy <all; once export --store ./copy >again");

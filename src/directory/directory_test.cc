@@ -2,7 +2,9 @@
 #include "directory/directory.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <thread>
 
 #include "directory/owner.h"
@@ -71,6 +73,32 @@ TEST_F(SharedDirectory, AnAddressThatNobodyAnswersAtIsStale) {
   EXPECT_TRUE(open().has_value());
   const auto left = AddressFile::write(path_, {"http://127.0.0.1:1", "i"});
   EXPECT_TRUE(share()->documents().put("d", {"x"}, documents::IfAbsent{}).has_value());
+}
+
+TEST_F(SharedDirectory, TheAddressIsForTheOwnerOfTheDirectoryAlone) {
+  EXPECT_TRUE(open().has_value());
+  // A link that was put where the file is prepared.
+  std::filesystem::create_symlink(dir_.path() / "victim", path_ / "server.new");
+  const auto file = AddressFile::write(path_, {"http://127.0.0.1:1", "i"});
+  ASSERT_TRUE(file.has_value());
+  EXPECT_FALSE(std::filesystem::exists(dir_.path() / "victim"));
+  EXPECT_EQ(std::filesystem::symlink_status(path_ / "server").permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  EXPECT_EQ(AddressFile::read(path_).value().instance, "i");
+}
+
+TEST_F(SharedDirectory, AnAddressThatAnotherUserLeftIsNotRead) {
+  EXPECT_TRUE(open().has_value());
+  const auto elsewhere = dir_.path() / "elsewhere";
+  std::ofstream(elsewhere) << "http://127.0.0.1:1\ni\n";
+  std::filesystem::create_symlink(elsewhere, path_ / "server");
+  EXPECT_FALSE(AddressFile::read(path_).has_value());
+  std::filesystem::remove(path_ / "server");
+  const auto file = AddressFile::write(path_, {"http://127.0.0.1:1", "i"});
+  ASSERT_TRUE(AddressFile::read(path_).has_value());
+  if (::geteuid() != 0) return;
+  ASSERT_EQ(::chown((path_ / "server").c_str(), 12'345, 12'345), 0);
+  EXPECT_FALSE(AddressFile::read(path_).has_value());
 }
 
 TEST_F(SharedDirectory, AnotherInstanceAtTheAddressIsNotAsked) {

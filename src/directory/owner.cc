@@ -1,7 +1,13 @@
 #include "directory/owner.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <fstream>
+#include <array>
+#include <cerrno>
+#include <sstream>
 #include <utility>
 
 #include "client/http_client.h"
@@ -23,19 +29,46 @@ bool is_instance(const api::Response& health, std::string_view instance) {
   return body && body->at_key("instance").get(told) == simdjson::SUCCESS && told == instance;
 }
 
+constexpr mode_t kOwnerOnly = 0600;
+constexpr std::size_t kMostBytes = 4'096;  // Of the file with the address.
+
+// A new file at `path`, which another user can neither read nor have put there.
+bool write_private(const std::filesystem::path& path, std::string_view text) {
+  ::unlink(path.c_str());
+  const int file =
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kOwnerOnly);
+  if (file < 0) return false;
+  const ssize_t written = ::write(file, text.data(), text.size());
+  const bool closed = ::close(file) == 0;
+  return closed && written == std::ssize(text);
+}
+
+// Empty if it is no file of root or of the user whose directory it is in: another may have left it.
+std::string read_private(const std::filesystem::path& directory,
+                         const std::filesystem::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return {};
+  struct stat found{};
+  struct stat home{};
+  const bool ours = ::fstat(file, &found) == 0 && S_ISREG(found.st_mode) &&
+                    ::stat(directory.c_str(), &home) == 0 &&
+                    (found.st_uid == home.st_uid || found.st_uid == 0);
+  std::array<char, kMostBytes> text{};
+  const ssize_t size = ours ? ::read(file, text.data(), text.size()) : 0;
+  ::close(file);
+  return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+}
+
 }  // namespace
 
 Result<AddressFile> AddressFile::write(const std::filesystem::path& directory,
                                        const ServerAddress& address) {
   const std::filesystem::path path = file_in(directory);
   const std::filesystem::path fresh = path.string() + ".new";
-  std::error_code error;
-  {
-    std::ofstream out(fresh, std::ios::trunc);
-    out << address.url << '\n' << address.instance << '\n';
-    out.flush();
-    if (!out) return failure(ErrorCode::unavailable, "cannot write " + fresh.string());
+  if (!write_private(fresh, address.url + '\n' + address.instance + '\n')) {
+    return failure(ErrorCode::unavailable, "cannot write " + fresh.string());
   }
+  std::error_code error;
   std::filesystem::rename(fresh, path, error);  // Readers see the whole file or none.
   if (error) return failure(ErrorCode::unavailable, "cannot write " + path.string());
   return AddressFile(path);
@@ -47,7 +80,7 @@ AddressFile::~AddressFile() {
 }
 
 std::optional<ServerAddress> AddressFile::read(const std::filesystem::path& directory) {
-  std::ifstream in(file_in(directory));
+  std::istringstream in(read_private(directory, file_in(directory)));
   ServerAddress address;
   if (!std::getline(in, address.url) || !std::getline(in, address.instance)) return std::nullopt;
   return address;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "stores/rocksdb/private_files.h"
 
 namespace once {
 namespace {
@@ -57,13 +58,15 @@ Uses& uses() ONCE_REQUIRES(uses_mutex) {
 }  // namespace
 
 Result<void> prepare_directory(const fs::path& directory) {
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error) return unusable(directory, error);
+  Result<void> ok = make_private_directory(directory);
+  if (ok) ok = check_owner(directory);
+  if (!ok) return ok;
   if (::access(directory.c_str(), R_OK | W_OK | X_OK) != 0) {
     return unusable(directory, std::error_code(errno, std::generic_category()));
   }
-  return check_own(directory);
+  ok = check_own(directory);  // Before anything changes in a directory of something else.
+  if (ok) ok = repair_permissions(directory);
+  return ok;
 }
 
 Result<std::unique_ptr<DirectoryUse>> DirectoryUse::begin(const fs::path& directory) {
@@ -74,7 +77,8 @@ Result<std::unique_ptr<DirectoryUse>> DirectoryUse::begin(const fs::path& direct
   if (uses().contains({::getpid(), canonical})) {
     return failure(ErrorCode::unavailable, "already open in this process: " + directory.string());
   }
-  const int file = ::open((canonical / "LOCK").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  const int file =
+      ::open((canonical / "LOCK").c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0) return unusable(directory, std::error_code(errno, std::generic_category()));
   uses().emplace(::getpid(), canonical);
   return std::unique_ptr<DirectoryUse>(new DirectoryUse(std::move(canonical), file));

@@ -11,8 +11,8 @@
 
 namespace once {
 
-// Creates the directory if missing; fails unless it can be written and is empty or holds a RocksDB
-// database.
+// Creates the directory if missing; fails unless it can be written, belongs to this user and is
+// empty or holds a RocksDB database. Then it is closed to other users.
 Result<void> prepare_directory(const std::filesystem::path& directory);
 
 // Marks a directory as used by this process, while it lives. A second one in the same process is

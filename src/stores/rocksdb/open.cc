@@ -30,11 +30,11 @@ std::unexpected<Error> in_use(const RocksDbOptions& options, pid_t holder) {
                  who + " has the store open: " + options.directory.string());
 }
 
-Result<void> open_engine(Engine& engine, const RocksDbOptions& options, rocksdb::Env& env) {
+Result<void> open_engine(Engine& engine, const RocksDbOptions& options) {
   rocksdb::DB* db = nullptr;
   auto watch = std::make_shared<FlushWatch>();
   watch->watch_for(engine.log);
-  rocksdb::Options how = engine_options(options, env, engine.filter);
+  rocksdb::Options how = engine_options(options, *engine.files, engine.filter);
   how.listeners.push_back(std::move(watch));
   const rocksdb::Status status = rocksdb::DB::Open(how, options.directory.string(), &db);
   engine.db.reset(db);
@@ -42,20 +42,19 @@ Result<void> open_engine(Engine& engine, const RocksDbOptions& options, rocksdb:
   return {};
 }
 
-Result<void> open_in_turn(Engine& engine, const RocksDbOptions& options, rocksdb::Env& env,
-                          Clock& clock) {
+Result<void> open_in_turn(Engine& engine, const RocksDbOptions& options, Clock& clock) {
   const Time give_up = later(clock.now(), options.wait_for_turn);
   while (const std::optional<pid_t> holder = engine.use->take_turn()) {
     if (clock.now() >= give_up) return in_use(options, *holder);
     clock.sleep(kTryAgainAfter);
   }
-  return open_engine(engine, options, env);
+  return open_engine(engine, options);
 }
 
-Result<void> start_log(Engine& engine, const RocksDbOptions& options, rocksdb::Env& env) {
+Result<void> start_log(Engine& engine, const RocksDbOptions& options) {
   rocksdb::DB& db = *engine.db;
   const auto replayed =
-      replay_commits(env, options.directory.string(),
+      replay_commits(*engine.files, options.directory.string(),
                      [&db](std::string_view batch) { return take_batch(db, batch); });
   if (!replayed) return std::unexpected(replayed.error());
   rocksdb::Status status;
@@ -94,9 +93,9 @@ Result<std::unique_ptr<Store>> open_rocksdb_on(rocksdb::Env& env, const RocksDbO
   auto use = DirectoryUse::begin(options.directory);
   if (!use) return std::unexpected(std::move(use.error()));
   engine->use = std::move(*use);
-  Result<void> ready = open_in_turn(*engine, options, env, clock);
+  Result<void> ready = open_in_turn(*engine, options, clock);
   if (ready) ready = settle_format(*engine->db);
-  if (ready) ready = start_log(*engine, options, env);
+  if (ready) ready = start_log(*engine, options);
   if (ready) ready = start_time(*engine);
   if (!ready) return std::unexpected(std::move(ready.error()));
   return std::make_unique<RocksDbStore>(std::move(engine), options, clock);

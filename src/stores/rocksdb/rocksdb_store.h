@@ -15,6 +15,7 @@
 #include "stores/rocksdb/directory.h"
 #include "stores/rocksdb/expiry.h"
 #include "stores/rocksdb/group.h"
+#include "stores/rocksdb/private_files.h"
 #include "stores/rocksdb/writer.h"
 
 namespace once {
@@ -26,7 +27,7 @@ Result<std::unique_ptr<Store>> open_rocksdb_on(rocksdb::Env& env, const RocksDbO
 // The database and what must outlive it.
 struct Engine {
   Engine(Clock& clock, rocksdb::Env& env, const std::filesystem::path& directory)
-      : time(clock), filter(time), log(env, directory.string()) {}
+      : files(private_files(env)), time(clock), filter(time), log(*files, directory.string()) {}
   // The directory's lock ends with the database, so the log stops before; and then nothing may
   // reach the database's files that the log does not have.
   ~Engine() {
@@ -36,6 +37,7 @@ struct Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
+  const std::unique_ptr<rocksdb::Env> files;
   StoreTime time;
   ExpiryFilter filter;
   std::unique_ptr<DirectoryUse> use;
