@@ -46,6 +46,8 @@ class Connection final : public Session,
   void start() override {
     error_code ignored;
     socket_.set_option(tcp::no_delay(true), ignored);
+    const tcp::endpoint local = socket_.local_endpoint(ignored);
+    reached_ = local.address().to_string();
     idle_since_ = std::chrono::steady_clock::now();
     next_request();
     read();
@@ -115,6 +117,8 @@ class Connection final : public Session,
     parser_->eager(false);
     continued_ = false;
     judged_ = false;
+    head_.reset();
+    answer_headers_.clear();
   }
 
   // So much is owed or unsent that no further request is read. One request always fits.
@@ -165,10 +169,21 @@ class Connection final : public Session,
       in_.consume(parser_->put(in_.data(), error));
       if (error == http::error::need_more) break;
       if (error) return refuse(refusal_of(error, shared_.settings));
-      if (parser_->is_header_done() && (!body_fits() || !may_be_sent())) return;
+      if (parser_->is_header_done() && (!may_ask() || !body_fits() || !may_be_sent())) return;
       if (parser_->is_done()) take_request();
     }
     if (parser_ && parser_->is_header_done() && !parser_->is_done()) invite_body();
+  }
+
+  // Judges each request once, as soon as its header is there: before its body is read, and before
+  // anything looks at its path.
+  bool may_ask() {
+    if (head_) return true;
+    head_ = to_api(parser_->get().base());
+    Verdict verdict = shared_.judgement.judge(*head_, reached_);
+    answer_headers_ = std::move(verdict.headers);
+    if (verdict.refusal) refuse(refusal_of(*verdict.refusal));
+    return !verdict.refusal;
   }
 
   // Of the body that is coming in, as far as it is known.
@@ -196,7 +211,7 @@ class Connection final : public Session,
   bool may_be_sent() {
     if (judged_ || body_bytes() <= kLargeBody) return true;
     judged_ = true;
-    std::optional<api::Response> refusal = shared_.handler.refusal(to_api(parser_->get().base()));
+    std::optional<api::Response> refusal = shared_.handler.refusal(*head_);
     const auto announced = parser_->content_length();
     if (!refusal && !reserve(announced ? *announced : limit_of_body())) {
       refusal = api::problem(api::Code::overloaded, "too many large bodies are under way");
@@ -224,21 +239,23 @@ class Connection final : public Session,
 
   void take_request() {
     Incoming message = parser_->release();
+    api::Request request = std::move(*head_);
+    const std::string headers = std::move(answer_headers_);
     next_request();
     if (in_.size() > 0) request_since_ = std::chrono::steady_clock::now();
     const bool keep_alive = message.keep_alive() && !finishing_;
     if (!keep_alive) refused_ = true;  // Later requests are not read.
     const Framing framing{.head = message.method() == http::verb::head,
                           .keep_alive = keep_alive,
-                          .http_1_0 = message.version() == 10};
+                          .http_1_0 = message.version() == 10,
+                          .headers = headers};
     const Outbox::Id id =
         owed_.owe(framing, {.held = weight_of(message), .reserved = std::exchange(reserving_, 0)});
-    api::Request request = to_api(message.base());
     request.body = std::move(message.body());
-    answer(std::move(request), id);
+    answer(std::move(request), id, headers);
   }
 
-  void answer(api::Request request, Outbox::Id id) {
+  void answer(api::Request request, Outbox::Id id, const std::string& headers) {
     Reply reply = shared_.handler.respond(
         std::move(request), *this,
         [self = shared_from_this(), id](api::Response response, const ReplyCallback::Body& body) {
@@ -249,7 +266,7 @@ class Connection final : public Session,
         });
     if (const auto* ready = std::get_if<api::Response>(&reply)) return owed_.settle(id, *ready);
     if (auto* followed = std::get_if<Followed>(&reply)) {
-      return start_following(id, followed->what, std::move(followed->request));
+      return start_following(id, std::move(*followed), headers);
     }
     auto& awaited = std::get<Awaited>(reply);
     if (awaited.pending) {
@@ -279,12 +296,13 @@ class Connection final : public Session,
 
   // From here on the connection carries events instead of answers. It asks the hub for more only
   // after the last events were sent, so a slow peer delays nobody else.
-  void start_following(Outbox::Id id, const api::Following& what, api::Request asked) {
-    follows_ = std::move(asked);
+  void start_following(Outbox::Id id, Followed followed, const std::string& headers) {
+    const api::Following& what = followed.what;
+    follows_ = std::move(followed.request);
     refused_ = true;
     if (what.limit) to_follow_ = *what.limit;
     owed_.drop(id);
-    send(encode_stream_head("text/event-stream", shared_.clock.now()));
+    send(encode_stream_head("text/event-stream", headers, shared_.clock.now()));
     follower_ = shared_.handler.hub()->follow(what.name_space, what.stream, what.from,
                                               [self = weak_from_this(), this](const Chunk& chunk) {
                                                 if (const auto alive = self.lock()) {
@@ -318,7 +336,7 @@ class Connection final : public Session,
     lingers_ = true;
     release(std::exchange(reserving_, 0));
     shared_.handler.refused(response);
-    owed_.settle(owed_.owe({.keep_alive = false}, {}), response);
+    owed_.settle(owed_.owe({.keep_alive = false, .headers = answer_headers_}, {}), response);
     flush();
   }
 
@@ -377,6 +395,9 @@ class Connection final : public Session,
   const Shared shared_;
   boost::beast::flat_buffer in_;
   std::optional<Parser> parser_;
+  std::optional<api::Request> head_;  // Of the request that is coming in, once it was judged.
+  std::string answer_headers_;        // Lines that the answer to it gets.
+  std::string reached_;               // The address here that the peer connected to.
   Outbox owed_;
   std::string out_;            // Being sent.
   std::size_t reserving_ = 0;  // For the request that is coming in.
