@@ -75,7 +75,7 @@ class RawHttp {
   void send(std::string_view method, std::string_view target, std::string_view body,
             std::string_view more_headers = "") {
     std::string out(method);
-    out.append(" ").append(target).append(" HTTP/1.1\r\nHost: test\r\n").append(more_headers);
+    out.append(" ").append(target).append(" HTTP/1.1\r\nHost: localhost\r\n").append(more_headers);
     out.append("Content-Length: ").append(std::to_string(body.size())).append("\r\n\r\n");
     send(out.append(body));
   }

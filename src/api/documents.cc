@@ -16,9 +16,7 @@ Plan<Response> answer_get(Key key, std::optional<Etags> known) {
   std::optional<Document> document = co_await documents::get(std::move(key));
   if (!document) co_return wire::no_document();
   if (known && matches_weakly(*known, document->etag)) {
-    Response unchanged{304, {}, ""};
-    unchanged.headers.add("ETag", quoted_etag(document->etag));
-    co_return unchanged;
+    co_return wire::unchanged_document(document->etag);
   }
   co_return wire::encode(*document);
 }

@@ -31,7 +31,32 @@ bool anyone_takes(std::string_view option) {
                              [&](const Command& command) { return takes(command, option); });
 }
 
-std::optional<std::string> text_of(const toml::node& node) {
+bool is_list(std::string_view option) {
+  const auto says_so = [&](const Option& one) {
+    return one.name == option && one.kind == Option::Kind::list;
+  };
+  return std::ranges::any_of(commands(), [&](const Command& command) {
+    return std::ranges::any_of(command.verbs, [&](const Verb& verb) {
+      return std::ranges::any_of(verb.options, says_so);
+    });
+  });
+}
+
+// The values of an array, as an option that is a list has them.
+std::optional<std::string> list_of(const toml::array& values) {
+  std::string out;
+  for (const toml::node& value : values) {
+    const auto* text = value.as_string();
+    if (text == nullptr) return std::nullopt;
+    out.append(out.empty() ? "" : ",").append(text->get());
+  }
+  return out;
+}
+
+std::optional<std::string> text_of(std::string_view option, const toml::node& node) {
+  if (const auto* values = node.as_array(); values != nullptr && is_list(option)) {
+    return list_of(*values);
+  }
   if (const auto* text = node.as_string()) return text->get();
   if (!node.is_integer() && !node.is_boolean() && !node.is_floating_point()) return std::nullopt;
   std::ostringstream out;
@@ -107,7 +132,7 @@ Result<Config> load_config(const std::string& file) {
   }
   Config config;
   const auto take = [&](const std::string& key, const toml::node& node) -> Result<void> {
-    std::optional<std::string> text = text_of(node);
+    std::optional<std::string> text = text_of(key.substr(key.find('.') + 1), node);
     if (!text) return bad_file(file, key + " is neither a text, a number, true nor false");
     config.values_[key] = std::move(*text);
     return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ranges>
 #include <utility>
 
 #include "cli/config.h"
@@ -40,7 +41,7 @@ Result<void> take_option(Words words, std::size_t& at, Invocation& invocation) {
   std::string value = "true";
   if (equals != std::string_view::npos) {
     value = word.substr(equals + 1);
-  } else if (option->kind == Option::Kind::value) {
+  } else if (option->kind != Option::Kind::flag) {
     // What looks like the next option is one: the value was forgotten, or was empty.
     ++at;
     if (at == words.size() || words[at].starts_with("--")) {
@@ -48,9 +49,10 @@ Result<void> take_option(Words words, std::size_t& at, Invocation& invocation) {
     }
     value = words[at];
   }
-  if (!invocation.options.emplace(option->name, std::move(value)).second) {
-    return wrong(std::string(shown) + " is given twice");
-  }
+  const auto [given, is_new] = invocation.options.emplace(option->name, value);
+  if (is_new) return {};
+  if (option->kind != Option::Kind::list) return wrong(std::string(shown) + " is given twice");
+  given->second.append(",").append(value);
   return {};
 }
 
@@ -143,6 +145,18 @@ Result<std::optional<std::int64_t>> Invocation::integer(std::string_view name) c
   const auto value = api::parse_integer(*text);
   if (!value) return wrong("--" + std::string(name) + " is an integer, not '" + *text + "'");
   return value;
+}
+
+std::vector<std::string> Invocation::list(std::string_view name) const {
+  std::vector<std::string> values;
+  const std::string text = option(name).value_or("");
+  for (const auto part : std::views::split(std::string_view(text), ',')) {
+    std::string_view value(part.begin(), part.end());
+    while (value.starts_with(' ')) value.remove_prefix(1);
+    while (value.ends_with(' ')) value.remove_suffix(1);
+    if (!value.empty()) values.emplace_back(value);
+  }
+  return values;
 }
 
 Result<const Verb*> take_verb(const Command& command, Words& arguments) {

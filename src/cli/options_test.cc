@@ -37,6 +37,17 @@ TEST_F(Options, AFileMayHoldAnyKindOfValue) {
             "\n");
 }
 
+TEST_F(Options, AListMayBeAnArrayOfTheFileOrGivenSeveralTimes) {
+  const std::string serve = "serve --store memory: --listen 127.0.0.1:0 ";
+  write("once.toml", "[serve]\nhost = ['once.example', '*']\n");
+  const Outcome from_file = once(serve + "--config once.toml");
+  EXPECT_EQ(from_file.exit_code, 64);
+  EXPECT_TRUE(holds(from_file.err, "not '*'")) << from_file.err;
+  const Outcome given = once(serve + "--host once.example --host 'a.example, *'");
+  EXPECT_EQ(given.exit_code, 64);
+  EXPECT_TRUE(holds(given.err, "not '*'")) << given.err;
+}
+
 TEST_F(Options, AFileThatNobodyUnderstandsIsRefused) {
   const auto complaint = [&](const std::string& content) {
     write("once.toml", content);

@@ -35,6 +35,26 @@ Result<void> read_bounds(const Invocation& invocation, server::Settings& setting
   return ok;
 }
 
+Result<void> read_browsers(const Invocation& invocation, server::BrowserRules& rules) {
+  for (const std::string& text : invocation.list("allow-origin")) {
+    std::optional<server::Origin> origin = server::parse_origin(text);
+    if (!origin) {
+      return failure(ErrorCode::invalid,
+                     "--allow-origin is a list such as https://app.example, not '" + text + "'");
+    }
+    rules.origins.push_back(std::move(*origin));
+  }
+  for (const std::string& text : invocation.list("host")) {
+    std::optional<server::HostName> host = server::parse_host(text);
+    if (!host) {
+      return failure(ErrorCode::invalid,
+                     "--host is a list such as once.example, not '" + text + "'");
+    }
+    rules.hosts.push_back(std::move(*host));
+  }
+  return {};
+}
+
 Result<server::ServeOptions> options_of(const Invocation& invocation) {
   server::ServeOptions options;
   Result<std::string> standard = default_store();
@@ -53,15 +73,13 @@ Result<server::ServeOptions> options_of(const Invocation& invocation) {
   Result<server::JournalOptions> journal = journal_of(invocation);
   if (!journal) return std::unexpected(std::move(journal.error()));
   options.journal = std::move(*journal);
-  if (Result<void> ok = read_bounds(invocation, options.settings); !ok) {
-    return std::unexpected(ok.error());
-  }
+  Result<void> ok = read_bounds(invocation, options.settings);
+  if (ok) ok = read_browsers(invocation, options.settings.browsers);
   constexpr std::size_t kMostTallyBytes = 1U << 30;
-  if (Result<void> ok =
-          read_count(invocation, "max-tally-bytes", kMostTallyBytes, options.service.tally_bytes);
-      !ok) {
-    return std::unexpected(ok.error());
+  if (ok) {
+    ok = read_count(invocation, "max-tally-bytes", kMostTallyBytes, options.service.tally_bytes);
   }
+  if (!ok) return std::unexpected(ok.error());
   return options;
 }
 
@@ -71,6 +89,8 @@ int run(const Invocation& invocation) {
 
 constexpr std::array kOptions = {
     Option{"listen"},
+    Option{"host", Option::Kind::list},
+    Option{"allow-origin", Option::Kind::list},
     Option{"max-connections"},
     Option{"max-header"},
     Option{"max-body"},
@@ -101,6 +121,11 @@ ready. The store is a directory, or another address; see 'once help'. While a se
 commands that are given the directory go through the server.
 
   --listen HOST:PORT    port 0 chooses one
+  --host NAME           a name that callers reach the server by; NAME,NAME for several. A request with
+                        a Host that is neither one of them, the address that it listens on nor of
+                        loopback (localhost, 127.0.0.1, [::1]) gets 421
+  --allow-origin ORIGIN web pages that may call, such as https://app.example; ORIGIN,ORIGIN for
+                        several. Requests from pages of any other origin get 403
   --max-connections N   more are answered 503
   --max-header 16384    bytes of a request's line and headers
   --max-body 1048576    bytes of a body; a document may be as large as the store takes

@@ -14,7 +14,8 @@ std::string framed(const LoadOptions& options, std::string_view method, const st
   std::string out(method);
   out += ' ';
   out += path;
-  out += " HTTP/1.1\r\nHost: once\r\nContent-Type: ";
+  out += " HTTP/1.1\r\nHost: " + options.host + ":" + std::to_string(options.port);
+  out += "\r\nContent-Type: ";
   out += type;
   out += "\r\nOnce-Namespace: ";
   out += options.name_space;

@@ -91,6 +91,7 @@ Result<void> serve(ProxyOptions options, const std::function<void(const std::str
   // What has no key is the upstream's to bound.
   options.settings.max_body_bytes = std::max(options.rules.max_body, kMaxPassedBody);
   options.settings.max_document_bytes = options.settings.max_body_bytes;
+  options.settings.browsers.judges = false;  // So is who may ask, and by which name.
   std::stop_source stopping;
   options.rules.stopped = stopping.get_token();
   const std::uint64_t instance = system_entropy().random();

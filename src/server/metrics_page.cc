@@ -1,5 +1,6 @@
 #include "server/metrics_page.h"
 
+#include "server/warnings.h"
 #include "wire/problem.h"
 
 namespace once::server {
@@ -23,12 +24,14 @@ Reply MetricsPage::respond(api::Request request, Executor&, ReplyCallback) {
   return page;
 }
 
-MetricsServer::MetricsServer(const metrics::Registry& registry)
-    : page_(registry), server_({.threads = 1, .max_connections = 64}, page_) {}
-
 Result<std::string> MetricsServer::listen_if_asked(const std::string& address) {
   if (address.empty()) return "";
-  const Result<std::string> url = server_.listen(address);
+  // On loopback a page in a browser of this machine must not read it by a name of its own. Beyond
+  // loopback everybody may read it, by any name.
+  Settings settings{.threads = 1, .max_connections = 64};
+  settings.browsers.any_host = !is_loopback(address);
+  server_.emplace(settings, page_);
+  const Result<std::string> url = server_->listen(address);
   if (!url) return std::unexpected(url.error());
   return "; metrics at " + *url + "/metrics";
 }

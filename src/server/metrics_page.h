@@ -2,6 +2,7 @@
 // belongs to the upstream.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "metrics/registry.h"
@@ -25,14 +26,14 @@ class MetricsPage final : public Handler {
 class MetricsServer {
  public:
   // `registry` must outlive it.
-  explicit MetricsServer(const metrics::Registry& registry);
+  explicit MetricsServer(const metrics::Registry& registry) : page_(registry) {}
 
   // Listens, unless the address is empty. Returns what to say of it: "; metrics at URL".
   Result<std::string> listen_if_asked(const std::string& address);
 
  private:
   MetricsPage page_;
-  Server server_;
+  std::optional<Server> server_;
 };
 
 }  // namespace once::server

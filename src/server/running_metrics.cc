@@ -43,6 +43,16 @@ Latency commits_of(const StoreMetrics& counted) {
   return both;
 }
 
+void write_refusals(Exposition& out, const Judgement& judgement) {
+  out.family("once_browser_refusals_total",
+             "Requests refused for the web page that sent them, or the host that they name.",
+             Type::counter);
+  for (std::size_t why = 0; why < kBrowserRefusals.size(); ++why) {
+    out.sample({{"reason", kBrowserRefusals[why]}},
+               judgement.refused(static_cast<BrowserRefusal>(why)));
+  }
+}
+
 double resident_bytes() {
   std::ifstream in("/proc/self/statm");
   double size = 0;
@@ -99,6 +109,7 @@ void RunningMetrics::write(Exposition& out) const {
   if (store_ != nullptr) write_store(out, store_->snapshot(), engine_);
   out.family("once_connections", "Connections that are open.", Type::gauge);
   out.sample({}, static_cast<double>(server_.connections()));
+  if (server_.judgement().judges()) write_refusals(out, server_.judgement());
   out.family("once_build_info", "1, with the version of the program.", Type::gauge);
   out.sample({{"version", version_}}, 1.0);
   out.family("process_start_time_seconds", "When the server started, in seconds since 1970.",

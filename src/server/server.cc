@@ -52,7 +52,9 @@ std::string url_of(const tcp::endpoint& endpoint) {
 class Server::Impl {
  public:
   Impl(const Settings& settings, Handler& handler, Clock& clock)
-      : settings_(settings), shared_{settings_, handler, clock, bodies_} {
+      : settings_(settings),
+        judgement_(settings.browsers),
+        shared_{settings_, handler, clock, bodies_, judgement_} {
     for (std::size_t i = 0; i < thread_count(settings_); ++i) {
       threads_.push_back(std::make_unique<IoThread>());
     }
@@ -78,7 +80,9 @@ class Server::Impl {
       return failure(ErrorCode::unavailable,
                      "cannot listen on " + address + ": " + error.message());
     }
-    std::string url = url_of(acceptor_->local_endpoint());
+    const tcp::endpoint local = acceptor_->local_endpoint();
+    judgement_.listens_on(local.address().to_string());
+    std::string url = url_of(local);
     threads_[0]->post([this] { accept(); });
     return url;
   }
@@ -97,6 +101,8 @@ class Server::Impl {
     for (const auto& thread : threads_) count += thread->count();
     return count;
   }
+
+  const Judgement& judgement() const { return judgement_; }
 
  private:
   // A connection is accepted into the thread that will serve it.
@@ -147,6 +153,7 @@ class Server::Impl {
 
   const Settings settings_;
   std::atomic<std::size_t> bodies_ = 0;
+  Judgement judgement_;
   const Shared shared_;
   std::vector<std::unique_ptr<IoThread>> threads_;
   std::optional<tcp::acceptor> acceptor_;  // On the first thread.
@@ -162,5 +169,6 @@ Result<std::string> Server::listen(const std::string& address) { return impl_->l
 void Server::stop() { impl_->stop(); }
 void Server::drain(Duration patience) { impl_->drain(patience); }
 std::size_t Server::connections() const { return impl_->connections(); }
+const Judgement& Server::judgement() const { return impl_->judgement(); }
 
 }  // namespace once::server

@@ -9,6 +9,7 @@
 #include "once/time.h"
 #include "once/write.h"
 #include "server/handler.h"
+#include "server/judgement.h"
 
 namespace once::server {
 
@@ -26,6 +27,7 @@ struct Settings {
   Duration send = std::chrono::seconds(30);     // For the peer to receive a ready answer.
   // From a complete request to its answer, without waiting for claims.
   Duration work = kAttemptLife;
+  BrowserRules browsers;
 };
 
 class Server {
@@ -46,6 +48,7 @@ class Server {
   void stop();
 
   std::size_t connections() const;
+  const Judgement& judgement() const;
 
  private:
   class Impl;

@@ -10,6 +10,7 @@
 #include "events/event_service.h"
 #include "once/memory_store.h"
 #include "primitives/keys.h"
+#include "server/metrics_page.h"
 #include "server/responder.h"
 #include "testing/gated_store.h"
 #include "testing/raw_http.h"
@@ -189,7 +190,7 @@ TEST_F(ServerTest, WhoSendsTooMuchAtOnceIsToldSo) {
   serve({.max_body_bytes = 1'000});
   RawHttp peer = connect();
   const std::string head =
-      "POST /v1/claims/a HTTP/1.1\r\nHost: x\r\nContent-Length: 16777216\r\n\r\n";
+      "POST /v1/claims/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 16777216\r\n\r\n";
   EXPECT_TRUE(peer.send(head + std::string(16U << 20, ' ')));
   const auto refused = peer.receive();
   ASSERT_TRUE(refused.has_value());
@@ -252,7 +253,7 @@ TEST_F(ServerTest, ALargeBodyIsNotEvenReadFromWhoMayNotSendIt) {
   serve();
   service_.tokens().add({"some id", {}});
   RawHttp peer = connect();
-  peer.send("PUT /v1/docs/d HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n");
+  peer.send("PUT /v1/docs/d HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
   const auto refused = peer.receive();
   ASSERT_TRUE(refused.has_value());
   EXPECT_EQ(refused->status, 401);
@@ -264,11 +265,12 @@ TEST_F(ServerTest, LargeBodiesHaveABoundTogether) {
   const auto head = [](const char* name) {
     return std::string("PUT /v1/docs/")
         .append(name)
-        .append(" HTTP/1.1\r\nHost: x\r\nIf-None-Match: *\r\nContent-Length: 600000\r\n\r\n");
+        .append(
+            " HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: *\r\nContent-Length: 600000\r\n\r\n");
   };
   RawHttp first = connect();
   // One answer tells that what came with its request, in one piece, was read.
-  first.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" + head("a"));
+  first.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + head("a"));
   EXPECT_EQ(first.receive()->status, 200);
   RawHttp second = connect();
   second.send(head("b"));
@@ -293,7 +295,7 @@ TEST_F(ServerTest, AnIdleConnectionEnds) {
 TEST_F(ServerTest, ARequestThatNeverEndsIsAnswered408) {
   serve({.receive = 1ms});
   RawHttp peer = connect();
-  peer.send("POST /v1/claims/a HTTP/1.1\r\nHost: x\r\nContent-Le");
+  peer.send("POST /v1/claims/a HTTP/1.1\r\nHost: localhost\r\nContent-Le");
   const auto answer = peer.receive();
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(answer->status, 408);
@@ -304,7 +306,7 @@ TEST_F(ServerTest, APeerThatSendsAByteAtATimeIsCutAtTheSameTimeAsOneThatStops) {
   serve({.receive = 100ms});
   RawHttp peer = connect();
   const std::string head =
-      "POST /v1/claims/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n";
+      "POST /v1/claims/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n";
   ASSERT_TRUE(peer.send(head));
   while (!peer.wait_readable(0ms)) peer.send(" ");  // However busy it is.
   const auto answer = peer.receive();
@@ -463,6 +465,19 @@ TEST_F(ServerTest, AReadOnlyTokenReads) {
   EXPECT_EQ(peer.call("GET", "/v1/claims/a", "", bearer)->status, 404);
   EXPECT_EQ(peer.call("POST", "/v1/claims/a", "{}", bearer)->status, 403);
   EXPECT_EQ(peer.call("DELETE", "/v1/claims/a", "", bearer)->status, 403);
+}
+
+TEST(MetricsPage, OnLoopbackIsReadByNoPage) {
+  const metrics::Registry registry;
+  MetricsServer pages(registry);
+  const Result<std::string> told = pages.listen_if_asked("127.0.0.1:0");
+  ASSERT_TRUE(told.has_value()) << told.error().message;
+  const auto port = static_cast<std::uint16_t>(std::stoi(told->substr(told->rfind(':') + 1)));
+  EXPECT_EQ(RawHttp(port).call("GET", "/metrics")->status, 200);
+  EXPECT_EQ(RawHttp(port).call("GET", "/metrics", "", "Origin: http://a.example\r\n")->status, 403);
+  RawHttp rebound(port);
+  rebound.send("GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+  EXPECT_EQ(rebound.receive()->status, 421);
 }
 
 }  // namespace

@@ -49,6 +49,8 @@ class Connection final : public Session,
   void start() override {
     error_code ignored;
     socket_.set_option(tcp::no_delay(true), ignored);
+    const tcp::endpoint local = socket_.local_endpoint(ignored);
+    reached_ = local.address().to_string();
     idle_since_ = std::chrono::steady_clock::now();
     next_request();
     read();
@@ -121,6 +123,8 @@ class Connection final : public Session,
     parser_->eager(false);
     continued_ = false;
     judged_ = false;
+    head_.reset();
+    answer_headers_.clear();
   }
 
   // So much is owed or unsent that no further request is read. One request always fits.
@@ -196,7 +200,7 @@ class Connection final : public Session,
     }
     in_.consume(parsed);
     head_.emplace(parser_->get().base(), parser_->keep_alive());
-    return true;
+    return may_ask();
   }
 
   bool take_some_body() {
@@ -220,6 +224,15 @@ class Connection final : public Session,
   bool give_up(api::Response refusal) {
     refuse(std::move(refusal));
     return false;
+  }
+
+  // Judges each request once, as soon as its header is there: before its body is read, and before
+  // anything looks at its path.
+  bool may_ask() {
+    Verdict verdict = shared_.judgement.judge(head_->request, reached_);
+    answer_headers_ = std::move(verdict.headers);
+    if (verdict.refusal) refuse(refusal_of(*verdict.refusal));
+    return !verdict.refusal;
   }
 
   // Of the body that is coming in, as far as it is known.
@@ -277,16 +290,19 @@ class Connection final : public Session,
     request.body = std::move(parser_->get().body());
     const bool keep_alive = head_->keep_alive && !finishing_;
     if (!keep_alive) refused_ = true;  // Later requests are not read.
-    const Framing framing{
-        .head = request.method == "HEAD", .keep_alive = keep_alive, .http_1_0 = head_->http_1_0};
+    const std::string headers = std::move(answer_headers_);
+    const Framing framing{.head = request.method == "HEAD",
+                          .keep_alive = keep_alive,
+                          .http_1_0 = head_->http_1_0,
+                          .headers = headers};
     next_request();
     if (in_.size() > 0) request_since_ = std::chrono::steady_clock::now();
     const Outbox::Id id =
         owed_.owe(framing, {.held = weight_of(request), .reserved = std::exchange(reserving_, 0)});
-    answer(std::move(request), id);
+    answer(std::move(request), id, headers);
   }
 
-  void answer(api::Request request, Outbox::Id id) {
+  void answer(api::Request request, Outbox::Id id, const std::string& headers) {
     Reply reply = shared_.handler.respond(
         std::move(request), *this,
         [self = shared_from_this(), id](api::Response response, const ReplyCallback::Body& body) {
@@ -297,7 +313,7 @@ class Connection final : public Session,
         });
     if (const auto* ready = std::get_if<api::Response>(&reply)) return owed_.settle(id, *ready);
     if (auto* followed = std::get_if<Followed>(&reply)) {
-      return start_following(id, followed->what, std::move(followed->request));
+      return start_following(id, std::move(*followed), headers);
     }
     auto& awaited = std::get<Awaited>(reply);
     if (awaited.pending) {
@@ -327,12 +343,13 @@ class Connection final : public Session,
 
   // From here on the connection carries events instead of answers. It asks the hub for more only
   // after the last events were sent, so a slow peer delays nobody else.
-  void start_following(Outbox::Id id, const api::Following& what, api::Request asked) {
-    follows_ = std::move(asked);
+  void start_following(Outbox::Id id, Followed followed, const std::string& headers) {
+    const api::Following& what = followed.what;
+    follows_ = std::move(followed.request);
     refused_ = true;
     if (what.limit) to_follow_ = *what.limit;
     owed_.drop(id);
-    send(encode_stream_head("text/event-stream", shared_.clock.now()));
+    send(encode_stream_head("text/event-stream", headers, shared_.clock.now()));
     follower_ = shared_.handler.hub()->follow(what.name_space, what.stream, what.from,
                                               [self = weak_from_this(), this](const Chunk& chunk) {
                                                 if (const auto alive = self.lock()) {
@@ -366,7 +383,7 @@ class Connection final : public Session,
     lingers_ = true;
     release(std::exchange(reserving_, 0));
     shared_.handler.refused(response);
-    owed_.settle(owed_.owe({.keep_alive = false}, {}), response);
+    owed_.settle(owed_.owe({.keep_alive = false, .headers = answer_headers_}, {}), response);
     flush();
   }
 
@@ -429,7 +446,9 @@ class Connection final : public Session,
   std::optional<RequestHead> head_;  // Once it is complete.
   std::optional<Parser> parser_;
   std::size_t framing_bytes_ = 0;  // Of chunk headers and trailers.
+  std::string answer_headers_;     // Lines that the answer to it gets.
 
+  std::string reached_;  // The address here that the peer connected to.
   Outbox owed_;
   std::string out_;            // Being sent.
   std::size_t reserving_ = 0;  // For the request that is coming in.

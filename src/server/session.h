@@ -20,6 +20,7 @@ struct Shared {
   Handler& handler;
   Clock& clock;
   std::atomic<std::size_t>& bodies;  // Bytes of large bodies that are held.
+  Judgement& judgement;
 };
 
 class Session {

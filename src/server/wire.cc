@@ -32,6 +32,7 @@ std::string_view reason_of(int status) {
     case 412: return "Precondition Failed";
     case 413: return "Content Too Large";
     case 415: return "Unsupported Media Type";
+    case 421: return "Misdirected Request";
     case 422: return "Unprocessable Content";
     case 428: return "Precondition Required";
     case 429: return "Too Many Requests";
@@ -101,6 +102,7 @@ void head(std::string& out, const api::Response& response, Time now) {
 }
 
 void end_head(std::string& out, const Framing& framing) {
+  out += framing.headers;
   if (!framing.keep_alive) {
     out += "Connection: close\r\n";
   } else if (framing.http_1_0) {
@@ -146,13 +148,15 @@ void append_chunk(std::string& out, std::string_view bytes) {
   out.append(size.data(), static_cast<std::size_t>(length)).append(bytes).append("\r\n");
 }
 
-std::string encode_stream_head(std::string_view content_type, Time now) {
+std::string encode_stream_head(std::string_view content_type, std::string_view headers, Time now) {
   std::string out;
   start(out, 200);
   date(out, now);
   out += "Content-Type: ";
   out += content_type;
-  out += "\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n";
+  out += "\r\nCache-Control: no-store\r\n";
+  out += headers;
+  out += "Connection: close\r\n\r\n";
   return out;
 }
 

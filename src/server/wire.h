@@ -14,6 +14,7 @@ struct Framing {
   bool head = false;       // HEAD: the answer has a length but no body.
   bool keep_alive = true;  // Otherwise the connection ends with this answer.
   bool http_1_0 = false;
+  std::string headers = {};  // Lines, each with its end, that are added to those of the answer.
 };
 
 std::string encode(const api::Response& response, const Framing& framing, Time now);
@@ -25,7 +26,7 @@ bool comes_in_chunks(const api::Response& response, const Framing& framing);
 void append_chunk(std::string& out, std::string_view bytes);
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
-// The head of an answer whose body ends with the connection.
-std::string encode_stream_head(std::string_view content_type, Time now);
+// The head of an answer whose body ends with the connection. `headers` as in Framing.
+std::string encode_stream_head(std::string_view content_type, std::string_view headers, Time now);
 
 }  // namespace once::server

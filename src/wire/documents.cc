@@ -47,6 +47,13 @@ std::optional<std::string> etag_in(const Response& response) {
   return std::string(etag->substr(1, etag->size() - 2));
 }
 
+// Anybody who may write can store a page. In a browser it must not act as a page of this server:
+// its type is not guessed, and it runs no script.
+void add_page_guards(Response& response) {
+  response.headers.add("X-Content-Type-Options", "nosniff");
+  response.headers.add("Content-Security-Policy", "sandbox");
+}
+
 }  // namespace
 
 void encode(const PutRequest& put, Request& request) {
@@ -128,6 +135,14 @@ Response encode(const Document& document) {
   Response response{200, {}, document.content.bytes};
   response.headers.add("Content-Type", document.content.type);
   response.headers.add("ETag", quoted_etag(document.etag));
+  add_page_guards(response);
+  return response;
+}
+
+Response unchanged_document(std::string_view etag) {
+  Response response{304, {}, ""};
+  response.headers.add("ETag", quoted_etag(etag));
+  add_page_guards(response);
   return response;
 }
 

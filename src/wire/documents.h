@@ -47,7 +47,8 @@ Response encode(const WriteAnswer& answer, int status);
 Result<WriteAnswer> decode_write_answer(const Response& response);
 
 Response encode(const documents::Document& document);
-Response no_document();  // 404
+Response unchanged_document(std::string_view etag);  // 304
+Response no_document();                              // 404
 Result<std::optional<documents::Document>> decode_document(const Response& response);
 
 }  // namespace once::wire

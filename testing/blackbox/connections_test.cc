@@ -22,8 +22,9 @@ TEST_F(Connections, AnswersComeInOrderHoweverManyRequestsWereSentAtOnce) {
   std::string many;
   for (int i = 0; i < 500; ++i) {
     const std::string name = "k" + std::to_string(i);
-    many += "POST /v1/claims/" + name + " HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
-    many += "GET /v1/claims/" + name + " HTTP/1.1\r\nHost: x\r\n\r\n";
+    many +=
+        "POST /v1/claims/" + name + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}";
+    many += "GET /v1/claims/" + name + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
   }
   ASSERT_TRUE(peer.send(many));
   for (int i = 0; i < 500; ++i) {
@@ -39,7 +40,8 @@ TEST_F(Connections, AnswersComeInOrderHoweverManyRequestsWereSentAtOnce) {
 TEST_F(Connections, ARequestMayComeByteByByte) {
   RawHttp peer = connect();
   const std::string request =
-      "POST /v1/claims/a HTTP/1.1\r\nHost: x\r\nContent-Length: 15\r\n\r\n{\"owner\":\"slow\"}";
+      "POST /v1/claims/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+      "15\r\n\r\n{\"owner\":\"slow\"}";
   for (const char byte : request.substr(0, request.size() - 1)) peer.send(std::string(1, byte));
   const auto answer = peer.receive();
   ASSERT_TRUE(answer.has_value());
@@ -50,7 +52,7 @@ TEST_F(Connections, ARequestMayComeByteByByte) {
 TEST_F(Connections, AChunkedBodyIsABody) {
   RawHttp peer = connect();
   peer.send(
-      "POST /v1/claims/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "POST /v1/claims/a HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
       "3\r\n{\"o\r\nb\r\nwner\":\"me\"}\r\n0\r\n\r\n");
   EXPECT_EQ(peer.receive()->status, 201);
   EXPECT_NE(peer.call("GET", "/v1/claims/a")->body.find("\"me\""), std::string::npos);
@@ -80,7 +82,7 @@ TEST_F(Connections, ConnectionCloseAndHttp10AreHonoured) {
 TEST_F(Connections, ExpectContinueIsInvited) {
   RawHttp peer = connect();
   peer.send(
-      "POST /v1/claims/a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+      "POST /v1/claims/a HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
       "Content-Length: 2\r\n\r\n");
   EXPECT_EQ(peer.receive()->status, 100);
   peer.send("{}");
@@ -109,14 +111,15 @@ TEST_F(Connections, HeadersAndBodiesAreBounded) {
   long_header.send("GET /healthz HTTP/1.1\r\nHost: x\r\nX: " + std::string(40'000, 'x') + "\r\n\r\n");
   EXPECT_EQ(long_header.receive()->status, 431);
   RawHttp long_body = connect();
-  long_body.send("POST /v1/claims/a HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n");
+  long_body.send(
+      "POST /v1/claims/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n");
   const auto refused = long_body.receive();
   ASSERT_TRUE(refused.has_value());
   EXPECT_EQ(refused->status, 413);
   EXPECT_NE(refused->body.find("too_large"), std::string::npos);
   RawHttp chunked = connect();
   chunked.send(
-      "POST /v1/claims/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "POST /v1/claims/a HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
       "200000\r\n");
   chunked.send(std::string(1'500'000, ' '));
   EXPECT_EQ(chunked.receive()->status, 413);

@@ -54,7 +54,7 @@ TEST_F(SlowClients, AreCutWhenTheirTimeIsUpAndHoldUpNobody) {
   std::vector<std::future<Clock::duration>> ends;
   ends.push_back(std::async(std::launch::async, [&] {
     RawHttp dripping(server_->port());
-    dripping.send("POST /v1/claims/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n");
+    dripping.send("POST /v1/claims/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n");
     while (!dripping.wait_readable(100ms)) dripping.send(" ");
     EXPECT_EQ(dripping.receive().value_or(RawAnswer{}).status, 408);
     EXPECT_TRUE(dripping.ended());
@@ -97,7 +97,7 @@ TEST_F(SlowClients, WhoAsksForMuchAndReadsNothingTakesLittleMemory) {
   const std::size_t before = resident_mib();
   RawHttp deaf(server_->port());
   std::string many;
-  for (int i = 0; i < 120; ++i) many += "GET /v1/docs/large HTTP/1.1\r\nHost: x\r\n\r\n";
+  for (int i = 0; i < 120; ++i) many += "GET /v1/docs/large HTTP/1.1\r\nHost: localhost\r\n\r\n";
   deaf.send(many);
   // Whatever the server does with these, it has begun when it answers the next.
   for (int i = 0; i < 10; ++i) ASSERT_EQ(other.call("GET", "/v1/docs/large")->status, 200);

@@ -24,8 +24,8 @@ TEST(StalledStore, DoesNotKeepAServerFromStopping) {
   ::kill(redis.pid(), SIGSTOP);
   // In one piece: once the first is answered, the second is under way.
   peer.send(
-      "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
-      "POST /v1/claims/b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}");
+      "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+      "POST /v1/claims/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}");
   EXPECT_EQ(peer.receive()->status, 200);
   const auto asked = std::chrono::steady_clock::now();
   EXPECT_EQ(server.terminate(), 0);

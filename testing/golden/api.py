@@ -471,7 +471,7 @@ def record(binary, work, repo):
 
     def served(store, *more):
         return Program([binary, "serve", "--store", str(store), "--listen", "127.0.0.1:0", *more],
-                       {"PATH": "/usr/bin:/bin", "HOME": str(work), "LANG": "C.UTF-8"})
+                       {"PATH": "/usr/bin:/bin", "HOME": str(work), "LANG": "C.UTF-8", "ONCE_HOST": "once.test,x"})
 
     lines = []
     with served("memory:") as server:

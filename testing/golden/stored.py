@@ -165,7 +165,8 @@ def shifted_environment(work):
 
 
 def serve(binary, store, environment, *more):
-    return Program([binary, "serve", "--store", str(store), "--listen", "127.0.0.1:0", *more], environment)
+    return Program([binary, "serve", "--store", str(store), "--listen", "127.0.0.1:0", *more],
+                   {**environment, "ONCE_HOST": "once.test"})
 
 
 def write_earlier(binary, work, environment):
