@@ -151,7 +151,7 @@ TEST_F(ServerTest, OverloadIsRefusedWithRetryAfterAndRecovers) {
   std::string five;
   for (int i = 0; i < 5; ++i) {
     five += "POST /v1/claims/k" + std::to_string(i) +
-            " HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
+            " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}";
   }
   peer.send(five);
   // One thread takes all five, which come together, before it answers anybody else.
@@ -371,7 +371,7 @@ TEST_F(ServerTest, NobodyIsBlamedForWhatTheServerDidNotReadYet) {
   std::string many;
   for (int i = 0; i < kMany; ++i) {
     many += "POST /v1/claims/k" + std::to_string(i) +
-            " HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
+            " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}";
   }
   peer.send(many);
   store_.await_visitor();

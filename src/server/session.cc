@@ -123,7 +123,6 @@ class Connection final : public Session,
     parser_->eager(false);
     continued_ = false;
     judged_ = false;
-    head_.reset();
     answer_headers_.clear();
   }
 
