@@ -88,6 +88,11 @@ class BreakingOff {
   const std::shared_ptr<server::BodyStream>& rest_;
 };
 
+// What an upstream may be sent: anything else, it could take for the address of another server.
+bool has_path(const api::Request& request) {
+  return request.target.starts_with('/') || (request.method == "OPTIONS" && request.target == "*");
+}
+
 bool has_keys(std::string_view method) { return method == "POST" || method == "PATCH"; }
 
 }  // namespace
@@ -106,6 +111,7 @@ Exchange::Answer Exchange::answer(const api::Request& request, const Begin& begi
   if (trace_ && !(trace_->sampled && telemetry_.journal().takes(server::Level::info)))
     trace_.reset();
   if (request.method == "CONNECT") return api::problem(api::Code::unsupported, "no tunnels");
+  if (!has_path(request)) return api::problem(api::Code::invalid, "a target is a path");
   if (!has_keys(request.method)) return pass(request, Outcome::passed);
   const Result<std::optional<std::string>> key = key_of(request.headers);
   if (!key) return api::problem(key.error());

@@ -31,10 +31,16 @@ bool is_nominated(const api::Headers& headers, std::string_view name) {
   return false;
 }
 
+// Servers that make variables of headers read Content_Length as Content-Length.
+bool may_be_read_as(std::string_view name, std::string_view known) {
+  const auto folded = [](char c) { return c == '_' ? '-' : lower(c); };
+  return std::ranges::equal(name, known, {}, folded, folded);
+}
+
 api::Headers without(const api::Headers& headers, std::span<const std::string_view> names) {
   api::Headers kept;
   const auto is_one_of = [](std::string_view name, std::span<const std::string_view> those) {
-    return std::ranges::any_of(those, [&](auto one) { return same_name(name, one); });
+    return std::ranges::any_of(those, [&](auto one) { return may_be_read_as(name, one); });
   };
   for (const auto& [name, value] : headers.fields()) {
     if (is_one_of(name, kOfAConnection) || is_one_of(name, names)) continue;

@@ -48,6 +48,16 @@ TEST(ProxyHeaders, HeadKeepsTheLengthThatItTells) {
   EXPECT_EQ(towards_client(some_headers(), "HEAD").find("Content-Length"), "5");
 }
 
+// docs/hazards.md#h42
+TEST(ProxyHeaders, H42_NoUpstreamIsToldOfAFramingThatIsNotTheProxysOwn) {
+  api::Headers headers;
+  for (const char* name : {"Content_Length", "transfer_encoding", "Transfer-encodinG", "HOST",
+                           "content-length", "Expect"}) {
+    headers.add(name, "1");
+  }
+  EXPECT_EQ(names_of(towards_upstream(headers)), "Via ");
+}
+
 TEST(ProxyHeaders, AHeaderThatOnlyResemblesANominatedOneStays) {
   api::Headers headers;
   headers.add("Connection", "X-Hopper");

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/fields.hpp>
-#include <boost/beast/http/verb.hpp>
 #include <string>
 
+#include "server/header_scan.h"
 #include "wire/problem.h"
 
 namespace once::server {
@@ -19,6 +19,8 @@ constexpr std::size_t kAnswerBytes = 64U << 10;  // The assumed size of an answe
 std::size_t most_for_items(const Settings& settings) {
   return settings.max_body_bytes + settings.max_document_bytes / 2 * 3;
 }
+
+constexpr unsigned kHttp10 = 10;
 
 }  // namespace
 
@@ -40,17 +42,19 @@ std::size_t largest_body_limit(const Settings& settings) {
 }
 
 // A POST has a small answer, except for the result of a claim.
-std::size_t weight_of(const Incoming& request) {
-  const bool small = request.method() == http::verb::post;
-  return request.body().size() + (small ? 0 : kAnswerBytes);
+std::size_t weight_of(const api::Request& request) {
+  const bool small = request.method == "POST";
+  return request.body.size() + (small ? 0 : kAnswerBytes);
 }
 
-api::Request to_api(const IncomingHead& head) {
-  api::Request request{std::string(head.method_string()), std::string(head.target()), {}, {}};
-  for (const auto& field : head) {
+RequestHead::RequestHead(const IncomingHead& parsed, bool stays_open)
+    : request{std::string(parsed.method_string()), origin_form(parsed.target()), {}, {}},
+      keep_alive(stays_open),
+      http_1_0(parsed.version() == kHttp10),
+      expects_continue(parsed.find(http::field::expect) != parsed.end()) {
+  for (const auto& field : parsed) {
     request.headers.add(std::string(field.name_string()), std::string(field.value()));
   }
-  return request;
 }
 
 api::Response too_large(std::size_t limit) {
@@ -58,12 +62,18 @@ api::Response too_large(std::size_t limit) {
                       "a body has at most " + std::to_string(limit) + " bytes");
 }
 
+api::Response header_too_long() {
+  return api::Problem(api::Code::too_large, "the header is too long").status(431).finish();
+}
+
+api::Response not_http(std::string_view why) {
+  return api::problem(api::Code::invalid, "not HTTP/1.1: " + std::string(why));
+}
+
 api::Response refusal_of(const boost::system::error_code& error, const Settings& settings) {
   if (error == http::error::body_limit) return too_large(settings.max_body_bytes);
-  if (error == http::error::header_limit) {
-    return api::Problem(api::Code::too_large, "the header is too long").status(431).finish();
-  }
-  return api::problem(api::Code::invalid, "not HTTP/1.1: " + error.message());
+  if (error == http::error::header_limit) return header_too_long();
+  return not_http(error.message());
 }
 
 }  // namespace once::server

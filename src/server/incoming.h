@@ -2,9 +2,9 @@
 #pragma once
 
 #include <boost/beast/http/message.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <boost/system/error_code.hpp>
 #include <cstddef>
+#include <string_view>
 
 #include "api/routes.h"
 #include "server/server.h"
@@ -12,7 +12,6 @@
 
 namespace once::server {
 
-using Incoming = boost::beast::http::request<boost::beast::http::string_body>;
 using IncomingHead = boost::beast::http::request_header<>;
 
 // Sizes of bodies: by the limit of the operation, and the smallest and largest of all limits.
@@ -20,13 +19,24 @@ std::size_t body_limit(api::BodyLimit limit, const Settings& settings);
 std::size_t smallest_body_limit(const Settings& settings);
 std::size_t largest_body_limit(const Settings& settings);
 
-// About how many bytes of memory it takes until it is answered.
-std::size_t weight_of(const Incoming& request);
+// A request, copied when its header was complete. The body is added later. What a trailer says is
+// never part of it: it would be believed without having been judged (docs/hazards.md#h42).
+struct RequestHead {
+  RequestHead(const IncomingHead& parsed, bool stays_open);
 
-api::Request to_api(const IncomingHead& head);
+  api::Request request;
+  bool keep_alive = true;  // The client wants to send more on this connection.
+  bool http_1_0 = false;
+  bool expects_continue = false;
+};
+
+// About how many bytes of memory it takes until it is answered.
+std::size_t weight_of(const api::Request& request);
 
 // The answers to a body that is too large, and to bytes that are no request.
 api::Response too_large(std::size_t limit);
+api::Response header_too_long();
+api::Response not_http(std::string_view why);
 api::Response refusal_of(const boost::system::error_code& error, const Settings& settings);
 
 }  // namespace once::server

@@ -147,7 +147,8 @@ TEST_F(ServerTest, OverloadIsRefusedWithRetryAfterAndRecovers) {
   RawHttp peer = connect();
   std::string five;
   for (int i = 0; i < 5; ++i) {
-    five += "POST /v1/claims/k" + std::to_string(i) + " HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}";
+    five += "POST /v1/claims/k" + std::to_string(i) +
+            " HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
   }
   peer.send(five);
   // One thread takes all five, which come together, before it answers anybody else.
@@ -304,7 +305,8 @@ TEST_F(ServerTest, NobodyIsBlamedForWhatTheServerDidNotReadYet) {
   constexpr int kMany = 300;  // More than wait for an answer at the same time.
   std::string many;
   for (int i = 0; i < kMany; ++i) {
-    many += "POST /v1/claims/k" + std::to_string(i) + " HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}";
+    many += "POST /v1/claims/k" + std::to_string(i) +
+            " HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
   }
   peer.send(many);
   store_.await_visitor();
@@ -350,6 +352,28 @@ TEST_F(ServerTest, ATokenIsRequiredOnceThereIsOne) {
   EXPECT_EQ(peer.call("GET", "/v1/claims/a", "", bearer + "Once-Namespace: other\r\n")->status,
             403);
   EXPECT_EQ(peer.call("GET", "/v1/tokens", "", bearer)->status, 403);
+}
+
+// A claim whose header has `fields`, with a body in chunks and `trailer` after it.
+std::string claim_in_chunks(const std::string& fields, const std::string& trailer) {
+  return "POST /v1/claims/a HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n" +
+         fields + "\r\n2\r\n{}\r\n0\r\n" + trailer + "\r\n";
+}
+
+// docs/hazards.md#h42
+TEST_F(ServerTest, H42_ATrailerNeitherAuthenticatesNorChoosesTheTenant) {
+  serve();
+  RawHttp peer = connect();
+  peer.send(claim_in_chunks("", "Once-Namespace: other\r\nConnection: close\r\n"));
+  EXPECT_EQ(peer.receive()->status, 201);
+  EXPECT_EQ(peer.call("GET", "/v1/claims/a")->status, 200);
+  EXPECT_EQ(peer.call("GET", "/v1/claims/a", "", "Once-Namespace: other\r\n")->status, 404);
+  const auto made = peer.call("POST", "/v1/tokens", "{}");
+  ASSERT_EQ(made->status, 201);
+  peer.send(claim_in_chunks("", bearer_of(*made)));
+  EXPECT_EQ(peer.receive()->status, 401);
+  peer.send(claim_in_chunks(bearer_of(*made), ""));
+  EXPECT_EQ(peer.receive()->status, 409);
 }
 
 TEST_F(ServerTest, AFollowerIsCutWhenItsTokenIsRevoked) {

@@ -4,10 +4,12 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "server/header_scan.h"
 #include "server/incoming.h"
 #include "server/io_thread.h"
 #include "server/outbox.h"
@@ -23,6 +25,7 @@ using boost::system::error_code;
 using Instant = std::chrono::steady_clock::time_point;
 
 constexpr std::size_t kReadBytes = 16U << 10;
+constexpr std::size_t kFramingPerByte = 16;    // Of a body in chunks, beside one header's worth.
 constexpr std::size_t kLargeBody = 64U << 10;  // Buffered only after the token was checked.
 constexpr auto kLinger = std::chrono::seconds(2);
 constexpr std::size_t kLingerBytes = 64U << 20;
@@ -110,6 +113,9 @@ class Connection final : public Session,
 
   void next_request() {
     parser_.emplace();
+    scan_ = {};
+    head_.reset();
+    framing_bytes_ = 0;
     parser_->header_limit(static_cast<std::uint32_t>(shared_.settings.max_header_bytes));
     parser_->body_limit(largest_body_limit(shared_.settings));
     parser_->eager(false);
@@ -161,14 +167,59 @@ class Connection final : public Session,
   // Takes every complete request in the buffer.
   void take_requests() {
     while (in_.size() > 0 && !refused_ && !is_full()) {
-      error_code error;
-      in_.consume(parser_->put(in_.data(), error));
-      if (error == http::error::need_more) break;
-      if (error) return refuse(refusal_of(error, shared_.settings));
-      if (parser_->is_header_done() && (!body_fits() || !may_be_sent())) return;
+      if (head_ ? !take_some_body() : !take_head()) break;
+      if (!body_fits() || !may_be_sent()) return;
       if (parser_->is_done()) take_request();
     }
-    if (parser_ && parser_->is_header_done() && !parser_->is_done()) invite_body();
+    if (head_ && !refused_) invite_body();
+  }
+
+  std::string_view unread() const {
+    return {static_cast<const char*>(in_.data().data()), in_.size()};
+  }
+
+  // Both return false if nothing can be done with what has arrived: more has to, or it was refused.
+  bool take_head() {
+    const std::size_t most = shared_.settings.max_header_bytes;
+    const auto length = scan_.find_end(unread());
+    if (!length) return give_up(not_http(length.error()));
+    if (*length ? **length > most : in_.size() >= most) return give_up(header_too_long());
+    if (!*length) return false;
+    if (auto refusal = judge_header(unread().substr(0, **length))) {
+      return give_up(std::move(*refusal));
+    }
+    error_code error;
+    const std::size_t parsed = parser_->put(asio::buffer(in_.data(), **length), error);
+    if (error) return give_up(refusal_of(error, shared_.settings));
+    if (parsed != **length || !parser_->is_header_done()) {
+      return give_up(not_http("the end of its header is in doubt"));
+    }
+    in_.consume(parsed);
+    head_.emplace(parser_->get().base(), parser_->keep_alive());
+    return true;
+  }
+
+  bool take_some_body() {
+    const std::size_t before = parser_->get().body().size();
+    error_code error;
+    const std::size_t parsed = parser_->put(in_.data(), error);
+    in_.consume(parsed);
+    const bool incomplete = error == http::error::need_more;
+    if (error && !incomplete) return give_up(refusal_of(error, shared_.settings));
+    const std::size_t body = parser_->get().body().size();
+    framing_bytes_ += parsed - (body - before);
+    if (incomplete && has_bare_line_end(unread()))
+      return give_up(not_http("a CR or LF alone in a body of chunks"));
+    const std::size_t most = shared_.settings.max_header_bytes;
+    if ((incomplete && in_.size() >= most) || framing_bytes_ > most + kFramingPerByte * body) {
+      return give_up(api::problem(api::Code::too_large, "what divides the body is too long"));
+    }
+    return !incomplete;
+  }
+
+  bool give_up(api::Response refusal) {
+    refuse(std::move(refusal));
+    return false;
   }
 
   // Of the body that is coming in, as far as it is known.
@@ -178,8 +229,8 @@ class Connection final : public Session,
   }
 
   std::size_t limit_of_body() const {
-    const IncomingHead& head = parser_->get().base();
-    const api::BodyLimit limit = shared_.handler.body_limit(head.method_string(), head.target());
+    const api::Request& request = head_->request;
+    const api::BodyLimit limit = shared_.handler.body_limit(request.method, request.target);
     return body_limit(limit, shared_.settings);
   }
 
@@ -196,7 +247,7 @@ class Connection final : public Session,
   bool may_be_sent() {
     if (judged_ || body_bytes() <= kLargeBody) return true;
     judged_ = true;
-    std::optional<api::Response> refusal = shared_.handler.refusal(to_api(parser_->get().base()));
+    std::optional<api::Response> refusal = shared_.handler.refusal(head_->request);
     const auto announced = parser_->content_length();
     if (!refusal && !reserve(announced ? *announced : limit_of_body())) {
       refusal = api::problem(api::Code::overloaded, "too many large bodies are under way");
@@ -217,24 +268,21 @@ class Connection final : public Session,
 
   void invite_body() {
     if (std::exchange(continued_, true)) return;
-    const auto expect = parser_->get().find(http::field::expect);
-    if (expect == parser_->get().end() || !owed_.empty()) return;
+    if (!head_->expects_continue || !owed_.empty()) return;
     owed_.say(kContinue);
   }
 
   void take_request() {
-    Incoming message = parser_->release();
+    api::Request request = std::move(head_->request);
+    request.body = std::move(parser_->get().body());
+    const bool keep_alive = head_->keep_alive && !finishing_;
+    if (!keep_alive) refused_ = true;  // Later requests are not read.
+    const Framing framing{
+        .head = request.method == "HEAD", .keep_alive = keep_alive, .http_1_0 = head_->http_1_0};
     next_request();
     if (in_.size() > 0) request_since_ = std::chrono::steady_clock::now();
-    const bool keep_alive = message.keep_alive() && !finishing_;
-    if (!keep_alive) refused_ = true;  // Later requests are not read.
-    const Framing framing{.head = message.method() == http::verb::head,
-                          .keep_alive = keep_alive,
-                          .http_1_0 = message.version() == 10};
     const Outbox::Id id =
-        owed_.owe(framing, {.held = weight_of(message), .reserved = std::exchange(reserving_, 0)});
-    api::Request request = to_api(message.base());
-    request.body = std::move(message.body());
+        owed_.owe(framing, {.held = weight_of(request), .reserved = std::exchange(reserving_, 0)});
     answer(std::move(request), id);
   }
 
@@ -376,7 +424,12 @@ class Connection final : public Session,
   tcp::socket socket_;
   const Shared shared_;
   boost::beast::flat_buffer in_;
+  // Of the request that is coming in.
+  HeaderScan scan_;
+  std::optional<RequestHead> head_;  // Once it is complete.
   std::optional<Parser> parser_;
+  std::size_t framing_bytes_ = 0;  // Of chunk headers and trailers.
+
   Outbox owed_;
   std::string out_;            // Being sent.
   std::size_t reserving_ = 0;  // For the request that is coming in.

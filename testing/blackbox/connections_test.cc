@@ -90,8 +90,8 @@ TEST_F(Connections, ExpectContinueIsInvited) {
 TEST_F(Connections, WhatIsNoHttpIsRefusedAndTheConnectionEnds) {
   for (const char* bytes :
        {"GARBAGE\r\n\r\n", "GET / HTTP/3.0\r\n\r\n",
-        "GET /healthz HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-        "GET /healthz HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
         "\x16\x03\x01\x02"}) {
     RawHttp peer = connect();
     peer.send(bytes);
@@ -106,7 +106,7 @@ TEST_F(Connections, WhatIsNoHttpIsRefusedAndTheConnectionEnds) {
 
 TEST_F(Connections, HeadersAndBodiesAreBounded) {
   RawHttp long_header = connect();
-  long_header.send("GET /healthz HTTP/1.1\r\nX: " + std::string(40'000, 'x') + "\r\n\r\n");
+  long_header.send("GET /healthz HTTP/1.1\r\nHost: x\r\nX: " + std::string(40'000, 'x') + "\r\n\r\n");
   EXPECT_EQ(long_header.receive()->status, 431);
   RawHttp long_body = connect();
   long_body.send("POST /v1/claims/a HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n");
@@ -139,8 +139,8 @@ TEST_F(Connections, TermFinishesWhatIsOwedAndExitsWithZero) {
   RawHttp waiter = connect();
   // In one piece: once the first is answered, the second is under way.
   waiter.send(
-      "GET /healthz HTTP/1.1\r\n\r\n"
-      "POST /v1/claims/a HTTP/1.1\r\nContent-Length: 13\r\n\r\n{\"wait\":\"3s\"}");
+      "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+      "POST /v1/claims/a HTTP/1.1\r\nHost: x\r\nContent-Length: 13\r\n\r\n{\"wait\":\"3s\"}");
   EXPECT_EQ(waiter.receive()->status, 200);
   EXPECT_EQ(server_.terminate(), 0);
   const auto answer = waiter.receive();
@@ -154,8 +154,8 @@ TEST_F(Connections, TermDoesNotWaitForWhatTakesLonger) {
   ASSERT_EQ(holder.call("POST", "/v1/claims/a", R"({"lease":"5m"})")->status, 201);
   RawHttp waiter = connect();
   waiter.send(
-      "GET /healthz HTTP/1.1\r\n\r\n"
-      "POST /v1/claims/a HTTP/1.1\r\nContent-Length: 13\r\n\r\n{\"wait\":\"5m\"}");
+      "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+      "POST /v1/claims/a HTTP/1.1\r\nHost: x\r\nContent-Length: 13\r\n\r\n{\"wait\":\"5m\"}");
   EXPECT_EQ(waiter.receive()->status, 200);
   EXPECT_EQ(server_.terminate(), 0);
   EXPECT_TRUE(waiter.ended());
