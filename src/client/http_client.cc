@@ -34,6 +34,8 @@ constexpr Duration kConnectWithin = std::chrono::seconds(5);
 constexpr std::size_t kMaxAnswer = 256U << 20;  // Bytes of a body, or of a line that is followed.
 constexpr std::uint32_t kMaxHeaders = 64 << 10;
 constexpr std::size_t kPiece = 64U << 10;
+constexpr std::size_t kMaxUnparsed =
+    kMaxHeaders;  // Bytes before a line of a chunk or trailer ends.
 
 // What would end a line or a header early is refused, not sent.
 bool is_sound(const api::Request& request, std::string_view token) {
@@ -114,8 +116,8 @@ api::Response head_of(const AnyParser& parser, Kept kept) {
   return response;
 }
 
-api::Response response_of(Parser& parser, Kept kept = Kept::all_but_framing) {
-  api::Response response = head_of(parser, kept);
+api::Response response_of(Parser& parser) {
+  api::Response response = head_of(parser, Kept::all_but_framing);
   response.body = std::move(parser.get().body());
   return response;
 }
@@ -232,6 +234,7 @@ class HttpClient::Connection {
         unread_.erase(0, parser.put(boost::asio::buffer(unread_), error));
         if (!error || error == http::error::need_buffer) return std::nullopt;
         if (error != http::error::need_more) return in_words(error);
+        if (unread_.size() > kMaxUnparsed) return "a line of the answer is too long";
       }
       const Filled filled = fill(deadline);
       if (filled == Filled::too_late) return kTooLate;
@@ -355,12 +358,15 @@ Result<api::Response> HttpClient::receive(const api::Request& request, Deadline 
     parser.header_limit(kMaxHeaders);
     parser.body_limit(forwarding_ ? forwarding_->max_answer : kMaxAnswer);
     parser.skip(request.method == "HEAD");
-    if (const auto trouble = connection_->read(parser, until)) {
-      return broken(lost(request), *trouble);
-    }
-    if (parser.get().result_int() < 200) continue;  // Interim; the answer is still to come.
+    // Trailers are dropped: the head is copied before they come.
+    auto trouble = connection_->read_header(parser, until);
+    if (!trouble && parser.get().result_int() < 200) continue;  // The answer is still to come.
+    api::Response response = head_of(parser, forwarding_ ? Kept::all : Kept::all_but_framing);
+    if (!trouble) trouble = connection_->read(parser, until);
+    if (trouble) return broken(lost(request), *trouble);
+    response.body = std::move(parser.get().body());
     if (!parser.keep_alive()) connection_.reset();
-    return response_of(parser, forwarding_ ? Kept::all : Kept::all_but_framing);
+    return response;
   }
 }
 

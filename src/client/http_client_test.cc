@@ -118,6 +118,47 @@ TEST(HttpClient, TakesBodiesInChunksAndUpToTheEnd) {
   EXPECT_EQ(client.call(kGet, kPlenty)->body, "to the end");
 }
 
+TEST(HttpClient, ATrailerOfAnAnswerIsNoHeader) {
+  ScriptedPeer peer({[](Conversation& c) {
+    c.read_request();
+    c.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Early: 1\r\n\r\n");
+    c.send("2\r\n{}\r\n0\r\nX-Late: 1\r\n\r\n");
+  }});
+  HttpClient client(peer.url());
+  const auto answer = client.call(kGet, kPlenty);
+  ASSERT_TRUE(answer.has_value()) << answer.error().message;
+  EXPECT_EQ(answer->body, "{}");
+  EXPECT_EQ(answer->headers.find("X-Early"), "1");
+  EXPECT_FALSE(answer->headers.find("X-Late").has_value());
+}
+
+// What a server sends before the end of `line`, until the client hangs up.
+ScriptedPeer::Script sending_without_end(const std::string& begin) {
+  return [begin](Conversation& c) {
+    c.read_request();
+    c.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n" + begin);
+    for (int i = 0; i < 64; ++i) c.send(std::string(64U << 10, 'x'));
+    c.read_request();
+  };
+}
+
+// docs/hazards.md#h43: an extension of 512 MB took a gigabyte.
+TEST(HttpClient, H43_AnAnswerIsLostOnceALineThatDividesItIsTooLong) {
+  for (const std::string begin : {"1;", "0\r\nX-Late: "}) {
+    ScriptedPeer peer({sending_without_end(begin), sending_without_end(begin)});
+    HttpClient client(peer.url(), Forwarding{.max_answer = 100});
+    const auto whole = client.call(kPost, kPlenty);
+    ASSERT_FALSE(whole.has_value());
+    EXPECT_EQ(whole.error().code, ErrorCode::unknown);
+    EXPECT_TRUE(whole.error().message.ends_with("a line of the answer is too long"))
+        << whole.error().message;
+    const auto streamed = client.call_streaming(kPost, {.timeout = kPlenty, .hold = 100});
+    ASSERT_FALSE(streamed.has_value());
+    EXPECT_TRUE(streamed.error().message.ends_with("a line of the answer is too long"))
+        << streamed.error().message;
+  }
+}
+
 TEST(HttpClient, AnAnswerToHeadHasNoBodyWhateverItsLength) {
   ScriptedPeer peer({[](Conversation& c) {
     c.read_request();

@@ -207,6 +207,45 @@ TEST_F(ServerTest, OneTooManyThatSendsAtOnceIsToldSo) {
   EXPECT_NE(refused->header("Retry-After"), "");
 }
 
+// docs/hazards.md#h43: an extension of 512 MB, from anyone, took a gigabyte.
+TEST_F(ServerTest, H43_WhatIsReadBeforeARequestIsUnderstoodIsBounded) {
+  serve({.max_header_bytes = 1'000});
+  service_.tokens().add({"some id", {}});
+  const std::string head =
+      "PUT /v1/docs/d HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string endless(1'000, 'x');
+  for (const std::string begin : {"1;", "1;a=\"", "0\r\nX-Late: ", "2\r\n{}\r\n1;"}) {
+    RawHttp peer = connect();
+    peer.send(head + begin + endless);  // The line never ends, and nothing more comes.
+    const auto refused = peer.receive();
+    ASSERT_TRUE(refused.has_value()) << begin;
+    EXPECT_EQ(refused->status, 413) << begin;
+    EXPECT_TRUE(peer.ended());
+  }
+  RawHttp peer = connect();
+  peer.send("PUT /v1/docs/d HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + endless);
+  EXPECT_EQ(peer.receive()->status, 431);
+}
+
+// Each line is short. Together they are much more than the body that they divide.
+TEST_F(ServerTest, H43_ChunksWithLongExtensionsAreBoundedTogether) {
+  serve({.max_header_bytes = 1'000});
+  RawHttp peer = connect();
+  peer.send("POST /v1/claims/a HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n");
+  std::string chunks;
+  for (int i = 0; i < 20; ++i) chunks += "1;" + std::string(100, 'x') + "\r\n \r\n";
+  peer.send(chunks);
+  EXPECT_EQ(peer.receive()->status, 413);
+  // A body that is divided into bytes is taken.
+  RawHttp patient = connect();
+  std::string bytes;
+  for (int i = 0; i < 2'000; ++i) bytes += "1\r\n \r\n";
+  patient.send(
+      "POST /v1/claims/a HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n" +
+      bytes + "2\r\n{}\r\n0\r\n\r\n");
+  EXPECT_EQ(patient.receive()->status, 201);
+}
+
 TEST_F(ServerTest, ALargeBodyIsNotEvenReadFromWhoMayNotSendIt) {
   serve();
   service_.tokens().add({"some id", {}});
