@@ -20,11 +20,11 @@ inline constexpr int kBusy = 75;     // Try later.
 
 struct Invocation;
 
-// --name VALUE, or a flag: --name. Also taken from the environment (ONCE_NAME) and from the
-// configuration file; see invocation.h.
+// --name VALUE, or a flag: --name. A list may be given more than once, or with commas. Also taken
+// from the environment (ONCE_NAME) and from the configuration file; see invocation.h.
 struct Option {
   std::string_view name;
-  enum class Kind : std::uint8_t { value, flag } kind = Kind::value;
+  enum class Kind : std::uint8_t { value, flag, list } kind = Kind::value;
 };
 
 struct Verb {

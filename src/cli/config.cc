@@ -31,6 +31,29 @@ bool anyone_takes(std::string_view option) {
                              [&](const Command& command) { return takes(command, option); });
 }
 
+bool is_list(std::string_view option) {
+  const auto is_it = [&](const Option& one) {
+    return one.name == option && one.kind == Option::Kind::list;
+  };
+  return std::ranges::any_of(commands(), [&](const Command& command) {
+    return std::ranges::any_of(
+        command.verbs, [&](const Verb& verb) { return std::ranges::any_of(verb.options, is_it); });
+  });
+}
+
+// An array of texts, as an option of several values is given on the command line: with commas.
+std::optional<std::string> joined(const toml::node& node) {
+  const auto* const array = node.as_array();
+  if (array == nullptr) return std::nullopt;
+  std::string all;
+  for (const toml::node& one : *array) {
+    const auto* const text = one.as_string();
+    if (text == nullptr) return std::nullopt;
+    all.append(all.empty() ? "" : ",").append(text->get());
+  }
+  return all;
+}
+
 std::optional<std::string> text_of(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
   if (!node.is_integer() && !node.is_boolean() && !node.is_floating_point()) return std::nullopt;
@@ -108,6 +131,7 @@ Result<Config> load_config(const std::string& file) {
   Config config;
   const auto take = [&](const std::string& key, const toml::node& node) -> Result<void> {
     std::optional<std::string> text = text_of(node);
+    if (!text && is_list(key.substr(key.find('.') + 1))) text = joined(node);
     if (!text) return bad_file(file, key + " is neither a text, a number, true nor false");
     config.values_[key] = std::move(*text);
     return {};

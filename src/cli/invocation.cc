@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ranges>
 #include <utility>
 
 #include "cli/config.h"
@@ -40,7 +41,7 @@ Result<void> take_option(Words words, std::size_t& at, Invocation& invocation) {
   std::string value = "true";
   if (equals != std::string_view::npos) {
     value = word.substr(equals + 1);
-  } else if (option->kind == Option::Kind::value) {
+  } else if (option->kind != Option::Kind::flag) {
     // What looks like the next option is one: the value was forgotten, or was empty.
     ++at;
     if (at == words.size() || words[at].starts_with("--")) {
@@ -48,9 +49,10 @@ Result<void> take_option(Words words, std::size_t& at, Invocation& invocation) {
     }
     value = words[at];
   }
-  if (!invocation.options.emplace(option->name, std::move(value)).second) {
-    return wrong(std::string(shown) + " is given twice");
-  }
+  const auto [known, is_new] = invocation.options.emplace(option->name, value);
+  if (is_new) return {};
+  if (option->kind != Option::Kind::list) return wrong(std::string(shown) + " is given twice");
+  known->second.append(",").append(value);
   return {};
 }
 
@@ -135,6 +137,15 @@ std::optional<std::string> Invocation::option(std::string_view name) const {
 bool Invocation::flag(std::string_view name) const {
   const auto value = option(name);
   return value == "true" || value == "1";
+}
+
+std::vector<std::string> Invocation::list(std::string_view name) const {
+  const std::string text = option(name).value_or("");
+  std::vector<std::string> parts;
+  for (const auto part : std::views::split(std::string_view(text), ',')) {
+    if (!part.empty()) parts.emplace_back(part.begin(), part.end());
+  }
+  return parts;
 }
 
 Result<std::optional<std::int64_t>> Invocation::integer(std::string_view name) const {

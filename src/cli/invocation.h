@@ -32,6 +32,7 @@ struct Invocation {
   // Nothing if it was given nowhere.
   std::optional<std::string> option(std::string_view name) const;
   bool flag(std::string_view name) const;
+  std::vector<std::string> list(std::string_view name) const;  // Without empty ones.
 
   // `invalid` if it was given and is not a number.
   Result<std::optional<std::int64_t>> integer(std::string_view name) const;

@@ -106,7 +106,8 @@ TEST_F(Connections, WhatIsNoHttpIsRefusedAndTheConnectionEnds) {
 
 TEST_F(Connections, HeadersAndBodiesAreBounded) {
   RawHttp long_header = connect();
-  long_header.send("GET /healthz HTTP/1.1\r\nHost: x\r\nX: " + std::string(40'000, 'x') + "\r\n\r\n");
+  long_header.send("GET /healthz HTTP/1.1\r\nHost: x\r\nX: " + std::string(40'000, 'x') +
+                   "\r\n\r\n");
   EXPECT_EQ(long_header.receive()->status, 431);
   RawHttp long_body = connect();
   long_body.send("POST /v1/claims/a HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n");
