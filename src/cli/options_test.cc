@@ -105,6 +105,24 @@ TEST_F(Options, MayBeWrittenWithAnEqualsSignAndBetweenWords) {
   EXPECT_EQ(take("", "--field state --field state").exit_code, 64);
 }
 
+TEST_F(Options, AListIsAnArrayOfTheFileOrHasCommasOrIsGivenMoreThanOnce) {
+  const auto complaint = [&](const std::string& before, const std::string& options) {
+    const Outcome outcome = shell(before +
+                                  " timeout 10 once proxy --upstream http://127.0.0.1:1 "
+                                  "--store memory: --listen 127.0.0.1:0 " +
+                                  options);
+    EXPECT_EQ(outcome.exit_code, 64);
+    return outcome.err;
+  };
+  const std::string last = "--identity-header is the name of a header, not 'x y'";
+  write("once.toml", "[proxy]\nidentity-header = ['fine', 'x y']\n");
+  EXPECT_TRUE(holds(complaint("", "--config once.toml"), last));
+  EXPECT_TRUE(holds(complaint("ONCE_IDENTITY_HEADER='fine,x y'", ""), last));
+  EXPECT_TRUE(holds(complaint("", "--identity-header fine --identity-header 'x y'"), last));
+  write("once.toml", "[proxy]\nidentity-header = [7]\n");
+  EXPECT_TRUE(holds(complaint("", "--config once.toml"), "proxy.identity-header is neither"));
+}
+
 TEST_F(Options, TwoDashesEndThem) {
   EXPECT_EQ(once("claim take --store memory: --field state -- --key").out, "claimed\n");
   EXPECT_EQ(once("seen --store memory: -- -h --help").out, "first  -h\nfirst  --help\n");

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "cli/answer.h"
@@ -14,10 +15,38 @@ std::unexpected<Error> wrong(std::string message) {
   return failure(ErrorCode::invalid, std::move(message));
 }
 
+// Names of headers, in lower case.
+Result<std::vector<std::string>> identity_headers_of(const Invocation& invocation) {
+  constexpr std::size_t kMost = 16;
+  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+  std::vector<std::string> names = invocation.list("identity-header");
+  if (names.size() > kMost) return wrong("--identity-header is given 16 times at most");
+  for (std::string& name : names) {
+    for (char& c : name) {
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+      const bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+      if (!is_plain && kMarks.find(c) == std::string_view::npos) {
+        return wrong("--identity-header is the name of a header, not '" + name + "'");
+      }
+    }
+  }
+  // Their order means nothing, and these are always among them.
+  std::erase_if(names, [](const std::string& name) {
+    return name == "authorization" || name == "cookie" || name == "x-api-key";
+  });
+  std::ranges::sort(names);
+  const auto repeated = std::ranges::unique(names);
+  names.erase(repeated.begin(), repeated.end());
+  return names;
+}
+
 Result<void> read_rules(const Invocation& invocation, proxy::Rules& rules) {
   rules.upstream = invocation.option("upstream").value_or("");
   if (!client::parse_url(rules.upstream))
     return wrong("--upstream is http://host:port, or https://host:port");
+  Result<std::vector<std::string>> identity_headers = identity_headers_of(invocation);
+  if (!identity_headers) return std::unexpected(std::move(identity_headers.error()));
+  rules.identity_headers = std::move(*identity_headers);
   rules.require_key = invocation.flag("require-key");
   rules.retry_5xx = invocation.flag("retry-5xx");
   const std::string after = invocation.option("after-unknown").value_or("refuse");
@@ -64,6 +93,7 @@ int run(const Invocation& invocation) {
 constexpr std::array kOptions = {
     Option{"upstream"},
     Option{"listen"},
+    Option{"identity-header", Option::Kind::list},
     Option{"require-key", Option::Kind::flag},
     Option{"retry-5xx", Option::Kind::flag},
     Option{"after-unknown"},
@@ -85,19 +115,24 @@ const Command kCommand = {
     .summary = "Replays an upstream's answers to requests with an Idempotency-Key",
     .help =
         R"(Usage: once proxy --upstream http://HOST:PORT [--listen 127.0.0.1:7601] [--store ADDRESS]
-                  [--require-key] [--retry-5xx] [--after-unknown refuse|retry] [--ttl 24h]
+                  [--identity-header NAME]... [--require-key] [--retry-5xx]
+                  [--after-unknown refuse|retry] [--ttl 24h]
 
 Stands before an HTTP server. Of POST and PATCH requests with an Idempotency-Key (1 to 255
-characters, quoted or not) the first is sent, and its answer is stored and replayed, byte for byte and
-with Idempotent-Replayed: true. While it is in flight others get 409; with another body 422. Keys of
-two users (Authorization), methods, paths or queries have nothing to do with each other. All other
-requests pass, and their answers as they come. The upstream may be https://HOST:PORT.
+characters, quoted or not) the first is sent, and its answer is stored and replayed, byte for byte but
+without Set-Cookie, and with Idempotent-Replayed: true. While it is in flight others get 409; with
+another body 422. Keys of two callers (Authorization, Cookie, X-Api-Key), methods, paths or queries
+have nothing to do with each other. All other requests pass, and their answers as they come. The
+upstream may be https://HOST:PORT.
 
-Every complete answer is stored but 429 and 503, which free the key, as does a failure before the
-first byte was sent. If the answer is lost after that, or the proxy dies, the outcome is unknown: 502,
-code unknown, and the request is not sent again until the claim that the answer names is forgotten
-('once claim forget NAME'; on a directory, run 'once serve' there, and proxy and commands share it).
+Every complete answer is stored but 401, 403, 429 and 503, which free the key, as does a failure
+before the first byte was sent. If the answer is lost after that, or the proxy dies, the outcome is
+unknown: 502, code unknown, and the request is not sent again until the claim that the answer names is
+forgotten ('once claim forget NAME'; on a directory, run 'once serve' there, and proxy and commands
+share it).
 
+  --identity-header NAME     a header that tells callers apart, too, such as X-User; may be given more
+                             than once. An array in the file: identity-header = ["X-User", "X-Org"]
   --require-key              POST and PATCH without a key are refused (400)
   --retry-5xx                every answer from 500 on frees the key
   --after-unknown retry      an unknown outcome frees the key: a request may take effect twice

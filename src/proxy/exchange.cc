@@ -15,6 +15,8 @@ using api::Outcome;
 using std::chrono::steady_clock;
 
 constexpr int kRaces = 3;  // How often a request looks again that was overtaken.
+constexpr int kUnauthorized = 401;
+constexpr int kForbidden = 403;
 constexpr int kTooManyRequests = 429;
 constexpr int kUnavailable = 503;
 constexpr int kBadGateway = 502;
@@ -57,6 +59,7 @@ api::Response replayed_answer(const StoredAnswer& stored, const std::string& nam
 
 api::Response replay(const StoredAnswer& stored, const std::string& name) {
   api::Response response = noted(replayed_answer(stored, name), Outcome::replayed);
+  response.headers = without_cookies(response.headers);  // Stored by a version that kept them.
   response.telemetry.duplicates = 1;
   return response;
 }
@@ -117,7 +120,7 @@ Exchange::Answer Exchange::answer(const api::Request& request, const Begin& begi
   if (!key) return api::problem(key.error());
   if (*key) {
     if (request.body.size() > rules_.max_body) return too_large(rules_.max_body);
-    Answer answer = guarded(request, claim_name(request, **key));
+    Answer answer = guarded(request, claim_name(request, **key, rules_.identity_headers));
     if (answer) answer->telemetry.checked = 1;
     return answer;
   }
@@ -183,8 +186,8 @@ Result<Taking> Exchange::take(const std::string& name, const std::string& digest
 }
 
 bool Exchange::frees(int status) const {
-  return status == kTooManyRequests || status == kUnavailable ||
-         (rules_.retry_5xx && status >= 500);
+  return status == kUnauthorized || status == kForbidden || status == kTooManyRequests ||
+         status == kUnavailable || (rules_.retry_5xx && status >= 500);
 }
 
 api::Response Exchange::marked(api::Response answer, Outcome outcome) const {
@@ -206,7 +209,9 @@ void Exchange::settle(const std::string& name, const Ticket& ticket, const Forwa
   } else if (sent.rest) {
     (void)records_.complete_without_body(name, ticket, sent.answer->status, sent.body_bytes);
   } else {
-    (void)records_.complete(name, ticket, *sent.answer);
+    api::Response kept = *sent.answer;
+    kept.headers = without_cookies(kept.headers);
+    (void)records_.complete(name, ticket, kept);
   }
 }
 

@@ -18,8 +18,9 @@ struct Rules {
   std::stop_token stopped;  // Aborts requests that are at the upstream.
   // For how long a connection to the upstream may have been idle that a request with a key goes on.
   Duration reuse_within = std::chrono::seconds(1);
-  std::size_t max_body = 1U << 20;     // Bytes of the body of a request with a key,
-  std::size_t max_answer = 16U << 20;  // and of an answer to it that is held and stored.
+  std::size_t max_body = 1U << 20;            // Bytes of the body of a request with a key,
+  std::size_t max_answer = 16U << 20;         // and of an answer to it that is held and stored.
+  std::vector<std::string> identity_headers;  // In lower case. Who asks, besides the usual ones.
   bool require_key = false;
   bool retry_5xx = false;
   AfterUnknown after_unknown = AfterUnknown::refuse;

@@ -70,4 +70,12 @@ api::Headers towards_client(const api::Headers& headers, std::string_view method
   return method == "HEAD" ? with_length(headers) : without(headers, kAnew);
 }
 
+api::Headers without_cookies(const api::Headers& headers) {
+  api::Headers kept;
+  for (const auto& [name, value] : headers.fields()) {
+    if (!same_name(name, "Set-Cookie") && !same_name(name, "Set-Cookie2")) kept.add(name, value);
+  }
+  return kept;
+}
+
 }  // namespace once::proxy

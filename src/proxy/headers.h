@@ -17,4 +17,7 @@ api::Headers with_length(const api::Headers& headers);
 
 api::Headers towards_client(const api::Headers& headers, std::string_view method);
 
+// Of an answer that is stored or replayed: without Set-Cookie, which was for one caller once.
+api::Headers without_cookies(const api::Headers& headers);
+
 }  // namespace once::proxy

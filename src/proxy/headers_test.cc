@@ -44,6 +44,13 @@ TEST(ProxyHeaders, TheRestKeepsItsValuesAndOrder) {
   EXPECT_EQ(kept.fields()[3].value, "b=2");
 }
 
+TEST(ProxyHeaders, WhatIsKeptForLaterSetsNoCookies) {
+  api::Headers headers = some_headers();
+  headers.add("set-cookie2", "c=3");
+  EXPECT_EQ(names_of(without_cookies(headers)).find("ookie"), std::string::npos);
+  EXPECT_EQ(without_cookies(headers).fields().size(), headers.fields().size() - 3);
+}
+
 TEST(ProxyHeaders, HeadKeepsTheLengthThatItTells) {
   EXPECT_EQ(towards_client(some_headers(), "HEAD").find("Content-Length"), "5");
 }

@@ -33,6 +33,14 @@ std::optional<std::string> unquoted(std::string_view text) {
   return out;
 }
 
+void append_fields(std::string& scope, const api::Headers& headers, std::string_view wanted) {
+  for (const auto& [name, value] : headers.fields()) {
+    if (!same_name(name, wanted)) continue;
+    append_part(scope, wanted);
+    append_part(scope, value);
+  }
+}
+
 }  // namespace
 
 Result<std::optional<std::string>> key_of(const api::Headers& headers) {
@@ -52,13 +60,20 @@ Result<std::optional<std::string>> key_of(const api::Headers& headers) {
   return key;
 }
 
-std::string claim_name(const api::Request& request, std::string_view key) {
+std::string claim_name(const api::Request& request, std::string_view key,
+                       std::span<const std::string> identity_headers) {
   std::string scope;
   for (const auto& [name, value] : request.headers.fields()) {
     if (same_name(name, "Authorization")) append_part(scope, value);
   }
   append_part(scope, request.method);
   append_part(scope, request.target);
+  // Nothing if there are none: what was stored before they counted is found again.
+  std::string others;
+  append_fields(others, request.headers, "cookie");
+  append_fields(others, request.headers, "x-api-key");
+  for (const std::string& name : identity_headers) append_fields(others, request.headers, name);
+  if (!others.empty()) append_part(scope, others);
   std::string name = "proxy/";
   return name.append(sha256_hex(scope), 0, kScopeDigits).append("/").append(key);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "once/error.h"
@@ -15,8 +16,10 @@ inline constexpr std::size_t kMaxKey = 255;  // Characters.
 // there is none. `invalid`: twice, empty, too long, half quoted, or not printable ASCII.
 Result<std::optional<std::string>> key_of(const api::Headers& headers);
 
-// `proxy/SCOPE/KEY`. The scope is a digest of Authorization, method, path and query, so that keys
-// of two users, or for two resources, have nothing to do with each other, and no secret is stored.
-std::string claim_name(const api::Request& request, std::string_view key);
+// `proxy/SCOPE/KEY`. The scope is a digest of method, path and query and of the headers that say
+// who asks: Authorization, Cookie, X-Api-Key and `identity_headers`. So keys of two callers, or for
+// two resources, have nothing to do with each other, and no secret is stored.
+std::string claim_name(const api::Request& request, std::string_view key,
+                       std::span<const std::string> identity_headers = {});
 
 }  // namespace once::proxy

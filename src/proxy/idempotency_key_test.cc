@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/digest.h"
+
 namespace once::proxy {
 namespace {
 
@@ -76,6 +80,40 @@ TEST(ClaimName, DependsOnUserMethodPathQueryAndKeyAndNothingElse) {
   other.body = "another";
   other.headers.add("X-Trace", "1");
   EXPECT_EQ(claim_name(other, "k"), name);
+}
+
+// docs/hazards.md#h42
+TEST(ClaimName, H42_DependsOnEveryHeaderThatSaysWhoAsks) {
+  const std::vector<std::string> identity_headers = {"x-org", "x-user"};
+  const auto name_for = [&](const std::vector<api::Headers::Field>& fields) {
+    api::Request request = request_by("", "POST", "/a");
+    for (const auto& [name, value] : fields) request.headers.add(name, value);
+    return claim_name(request, "k", identity_headers);
+  };
+  const std::vector<std::string> names = {
+      name_for({}),
+      name_for({{"Authorization", "a"}}),
+      name_for({{"Cookie", "a"}}),
+      name_for({{"Cookie", "b"}}),
+      name_for({{"X-Api-Key", "a"}}),
+      name_for({{"X-User", "a"}}),
+      name_for({{"X-Org", "a"}}),
+      name_for({{"X-Org", "a"}, {"X-User", "a"}}),
+      name_for({{"X-User", "a"}, {"X-User", "a"}}),
+      name_for({{"Cookie", "a"}, {"X-User", "a"}}),
+      name_for({{"Authorization", "cookie"}, {"Authorization", "a"}}),
+  };
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(std::ranges::count(names, names[i]), 1) << i;
+  }
+  EXPECT_EQ(name_for({{"x-user", "a"}, {"X-ORG", "a"}}), names[7]);
+  EXPECT_EQ(name_for({{"X-Other", "a"}}), names[0]);
+}
+
+// Answers that were stored before these headers counted are found again.
+TEST(ClaimName, WithoutThemIsWhatItAlwaysWas) {
+  EXPECT_EQ(claim_name(request_by("u", "POST", "/a?b"), "k"),
+            "proxy/" + sha256_hex("1:u4:POST4:/a?b").substr(0, 32) + "/k");
 }
 
 // docs/hazards.md#h32: parts that run into each other would make two scopes one.

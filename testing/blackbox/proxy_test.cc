@@ -18,10 +18,15 @@ std::string created(const std::string&, int number) {
                          std::to_string(number) + "\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n");
 }
 
-std::string without_replayed(std::string head) {
-  const std::string mark = "Idempotent-Replayed: true\r\n";
-  const std::size_t at = head.find(mark);
-  return at == std::string::npos ? head : head.erase(at, mark.size());
+std::string without(std::string head, const std::string& line) {
+  const std::size_t at = head.find(line);
+  return at == std::string::npos ? head : head.erase(at, line.size());
+}
+std::string without_replayed(const std::string& head) {
+  return without(head, "Idempotent-Replayed: true\r\n");
+}
+std::string without_cookies(const std::string& head) {
+  return without(without(head, "Set-Cookie: a=1\r\n"), "Set-Cookie: b=2\r\n");
 }
 
 bool holds(const std::string& text, const std::string& part) {
@@ -44,15 +49,16 @@ void expect_one_order(const std::string& store) {
   EXPECT_EQ(first.body, "order 1");
   EXPECT_EQ(first.header("Date"), "Sun, 06 Nov 1994 08:49:37 GMT");
   EXPECT_EQ(first.header("Idempotent-Replayed"), "");
+  EXPECT_EQ(first.header("Set-Cookie"), "a=1");
   const RawAnswer again = post(proxy, "\"k\"");
   EXPECT_EQ(again.header("Idempotent-Replayed"), "true");
-  EXPECT_EQ(without_replayed(again.head), first.head);
+  EXPECT_EQ(without_replayed(again.head), without_cookies(first.head));
   EXPECT_EQ(again.body, first.body);
   EXPECT_EQ(upstream.requests(), 1);
   EXPECT_EQ(proxy.terminate(), 0);
 }
 
-TEST(Proxy, TheFirstRequestGoesThroughAndItsAnswerIsReplayedByteForByte) {
+TEST(Proxy, TheFirstRequestGoesThroughAndItsAnswerIsReplayedByteForByteButSetsNoCookie) {
   expect_one_order("memory:");
 }
 
@@ -124,6 +130,41 @@ TEST(Proxy, KeysOfOtherUsersMethodsPathsAndQueriesAreOtherKeys) {
   EXPECT_EQ(post(proxy, "k", "b", "authorization: Bearer a\r\nX-Trace: 7\r\n").body, "order 2");
 }
 
+// docs/hazards.md#h42: a replay was given to another caller of the same path and key.
+TEST(Proxy, H42_AReplayIsForTheCallerOfTheFirstRequestAlone) {
+  Upstream upstream(created);
+  ProxyProcess proxy(upstream.url(),
+                     "memory:", {"--identity-header", "X-User", "--identity-header=x-org"});
+  ASSERT_TRUE(proxy.running()) << proxy.ready_line();
+  const std::vector<std::string> callers = {"",
+                                            "Cookie: session=a\r\n",
+                                            "Cookie: session=b\r\n",
+                                            "X-Api-Key: a\r\n",
+                                            "x-api-key: b\r\n",
+                                            "Authorization: a\r\n",
+                                            "X-User: a\r\n",
+                                            "X-Org: a\r\n",
+                                            "X-User: a\r\nX-Org: a\r\n",
+                                            "Cookie: session=a\r\nX-User: a\r\n",
+                                            "X-User: a\r\nX-User: b\r\n"};
+  for (std::size_t i = 0; i < callers.size(); ++i) {
+    EXPECT_EQ(post(proxy, "k", "b", callers[i]).body, "order " + std::to_string(i + 1));
+  }
+  for (std::size_t i = 0; i < callers.size(); ++i) {
+    const RawAnswer again = post(proxy, "k", "b", callers[i] + "X-Trace: 7\r\n");
+    EXPECT_EQ(again.body, "order " + std::to_string(i + 1));
+    EXPECT_EQ(again.header("Idempotent-Replayed"), "true");
+  }
+  EXPECT_EQ(post(proxy, "k", "b", "x-org: a\r\nx-user: a\r\n").body, "order 9");
+}
+
+TEST(Proxy, AnIdentityHeaderIsTheNameOfAHeader) {
+  for (const char* name : {"X User", "X:User", "Caf\xc3\xa9"}) {
+    const ProxyProcess proxy("http://127.0.0.1:1", "memory:", {"--identity-header", name});
+    EXPECT_FALSE(proxy.running()) << name;
+  }
+}
+
 TEST(Proxy, AnotherBodyUnderTheSameKeyIs422) {
   Upstream upstream(created);
   ProxyProcess proxy(upstream.url(), "memory:");
@@ -171,7 +212,9 @@ int sent_with(const std::string& status, const std::vector<std::string>& options
   return upstream.requests();
 }
 
-TEST(Proxy, OnlyAnswers429And503FreeTheKey) {
+TEST(Proxy, OnlyAnswers401And403And429And503FreeTheKey) {
+  EXPECT_EQ(sent_with("401 Unauthorized"), 2);
+  EXPECT_EQ(sent_with("403 Forbidden"), 2);
   EXPECT_EQ(sent_with("429 Too Many Requests"), 2);
   EXPECT_EQ(sent_with("503 Service Unavailable"), 2);
   EXPECT_EQ(sent_with("500 Internal Server Error"), 1);
