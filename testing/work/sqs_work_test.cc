@@ -57,6 +57,41 @@ TEST_F(WorkOnSqs, TermFinishesWhatIsUnderWay) {
   EXPECT_EQ(claims[0].state.result, "\"done\"");
 }
 
+// The processes whose numbers are in the file.
+std::vector<pid_t> pids_in(const std::string& file) {
+  std::vector<pid_t> pids;
+  std::ifstream in(file);
+  for (pid_t pid = 0; in >> pid;) pids.push_back(pid);
+  return pids;
+}
+
+bool is_gone(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  return !std::getline(status, line) || line.find(") Z ") != std::string::npos;
+}
+
+// It takes no notice of TERM, nor does its child.
+TEST_F(WorkOnSqs, H38_ACommandEndsWithItsLeaseAlthoughItsWorkerIsStopped) {
+  sender_->send(name_, event("one"));
+  const std::string script = "trap '' TERM; echo $$ >> " + file("pids") + "; sh -c 'echo $$ >> " +
+                             file("pids") + "; until test -e " + file("go") +
+                             "; do sleep 0.02; done'; echo '{\"tallies\":[{\"key\":\"handled\","
+                             "\"kind\":\"count\"}]}' >&3";
+  const std::vector<std::string> options = {"--lease", "2s"};
+  WorkerProcess first = work_by(script, options);
+  EXPECT_TRUE(eventually([&] { return pids_in(file("pids")).size() == 2; }));
+  first.suspend();
+  EXPECT_TRUE(eventually([&] { return std::ranges::all_of(pids_in(file("pids")), is_gone); }));
+  std::ofstream(file("go")) << "now";
+  WorkerProcess second = work_by(script, options);
+  EXPECT_TRUE(eventually([&] { return tally(*once_, "handled") == 1; }));
+  first.resume();
+  EXPECT_EQ(first.terminate(), 0);
+  EXPECT_EQ(second.terminate(), 0);
+  EXPECT_EQ(tally(*once_, "handled"), 1);
+}
+
 TEST_F(WorkOnSqs, H29_AKilledWorkersCommandDiesWithItAndAnotherWorkerTakesOver) {
   sender_->send(name_, event("one"));
   const std::string script = "echo $$ >> " + file("pids") +
@@ -67,19 +102,11 @@ TEST_F(WorkOnSqs, H29_AKilledWorkersCommandDiesWithItAndAnotherWorkerTakesOver) 
   WorkerProcess first = work_by(script, lease);
   std::vector<pid_t> pids;
   EXPECT_TRUE(eventually([&] {
-    pids.clear();
-    std::ifstream in(file("pids"));
-    for (pid_t pid = 0; in >> pid;) pids.push_back(pid);
+    pids = pids_in(file("pids"));
     return pids.size() == 2;
   }));
   first.kill();
-  EXPECT_TRUE(eventually([&] {
-    return std::ranges::all_of(pids, [](pid_t pid) {
-      std::ifstream status("/proc/" + std::to_string(pid) + "/stat");
-      std::string line;
-      return !std::getline(status, line) || line.find(") Z ") != std::string::npos;
-    });
-  }));
+  EXPECT_TRUE(eventually([&] { return std::ranges::all_of(pids, is_gone); }));
   WorkerProcess second = work_by(script, lease);
   EXPECT_TRUE(eventually([&] { return tally(*once_, "handled") == 1; }));
   EXPECT_EQ(second.terminate(), 0);

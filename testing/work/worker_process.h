@@ -30,6 +30,8 @@ class WorkerProcess {
   const std::string& ready_line() const { return ready_line_; }
   void kill() { child_->kill(); }  // -9.
   void ask_to_stop() const { ::kill(child_->pid(), SIGTERM); }
+  void suspend() const { ::kill(child_->pid(), SIGSTOP); }
+  void resume() const { ::kill(child_->pid(), SIGCONT); }
   int wait() { return child_->wait(); }  // Its exit status.
   int terminate() {
     ask_to_stop();

@@ -56,7 +56,7 @@ class Signals {
 
 Result<Handler> handler_of(const ServeOptions& options, const process::Guardian& guardian) {
   if (!options.http.empty()) return http_handler(options.http, options.http_timeout);
-  return command_handler(options.command, guardian);
+  return command_handler(options.command, options.worker.lease, guardian);
 }
 
 // A message that is delivered once more after its outcome is forgotten is handled once more.
