@@ -1,8 +1,10 @@
 // `once work` on ElasticMQ and an embedded store behind a server.
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <map>
 
+#include "testing/servers/redis_server.h"
 #include "testing/work/work_on_sqs.h"
 
 namespace once::testing {
@@ -110,6 +112,43 @@ TEST_F(WorkOnSqs, H29_AKilledWorkersCommandDiesWithItAndAnotherWorkerTakesOver) 
   WorkerProcess second = work_by(script, lease);
   EXPECT_TRUE(eventually([&] { return tally(*once_, "handled") == 1; }));
   EXPECT_EQ(second.terminate(), 0);
+}
+
+std::string text_of(const std::string& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST_F(WorkOnSqs, H41_AWorkerHandlesNothingOnceItsStoreWasEmptied) {
+  ONCE_NEEDS_SERVER(RedisServer);
+  const RedisServer redis;
+  const std::vector<std::string> command = {"--", "sh", "-c",
+                                            "cat > /dev/null; echo x >> " + file("handled")};
+  const auto handled = [&] { return text_of(file("handled")).size() / 2; };
+  const auto says = [&](const std::string& text) {
+    return eventually([&] { return text_of(file("errors")).find(text) != std::string::npos; });
+  };
+  std::FILE* const errors = std::fopen(file("errors").c_str(), "we");
+  ASSERT_NE(errors, nullptr);
+  sender_->send(name_, event("one"));
+  {
+    WorkerProcess worker(queue_at(shared_elasticmq().url()), redis.address(), command,
+                         ::fileno(errors));
+    Once look = open(redis.address()).value();
+    EXPECT_TRUE(eventually(
+        [&] { return look.claims().list(ClaimState::Kind::done).value().claims.size() == 1; }));
+    redis.cli("flushall");
+    EXPECT_TRUE(says("store_replaced")) << text_of(file("errors"));
+    sender_->send(name_, event("two"));
+    EXPECT_TRUE(says("messages are held: the store was emptied")) << text_of(file("errors"));
+    EXPECT_EQ(worker.terminate(), 0);
+  }
+  (void)std::fclose(errors);
+  EXPECT_EQ(handled(), 1U);
+  EXPECT_EQ(redis.cli("dbsize"), "0");
+  WorkerProcess again(queue_at(shared_elasticmq().url()), redis.address(), command);
+  EXPECT_TRUE(eventually([&] { return handled() == 2; }));
+  EXPECT_EQ(again.terminate(), 0);
 }
 
 TEST_F(WorkOnSqs, AQueueThatIsNotThereIsSaidAtTheStart) {

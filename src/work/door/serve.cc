@@ -11,6 +11,7 @@
 #include "once/open.h"
 #include "once/queues.h"
 #include "server/lifetime.h"
+#include "server/mark_watch.h"
 #include "server/metrics_page.h"
 #include "work/door/command.h"
 #include "work/door/http.h"
@@ -96,6 +97,8 @@ Result<void> serve(const ServeOptions& options,
   const Result<std::unique_ptr<Queue>> queue = open_queue(options.queue);
   if (!queue) return std::unexpected(queue.error());
   server::Journal journal(StatusLine::above(options.journal));
+  const server::MarkWatch mark_watch(once->store(), journal);
+  if (Result<void> marked = mark_watch.check(); !marked) return marked;
   metrics::Registry registry;
   Watch watch(registry, journal);
   Worker worker(*once, **queue, options.worker, std::move(*handler));
