@@ -36,7 +36,8 @@
 namespace once {
 
 // `invalid`: not an address, or an option that does not exist. `unsupported`: a store that this
-// build has not. Otherwise as the store's own opening.
+// build has not. Otherwise as the store's own opening. A store that is a server refuses to write
+// once it was emptied or replaced: it is a MarkedStore (once/marked_store.h).
 Result<std::unique_ptr<Store>> open_store(std::string_view address,
                                           const OpenOptions& options = {});
 
@@ -57,9 +58,6 @@ Result<void> checkpoint(Store& store, const std::filesystem::path& to);
 // The error that a small commit would get now, as far as the store knows without making one. None
 // for stores that cannot tell.
 Result<void> check_writable(Store& store);
-
-// Whether the store is a server of its own: somebody else may empty it while it is open.
-bool is_store_on_server(std::string_view address);
 
 // A store in this process, or a server. A server is first asked by the first call, which may be
 // `unavailable`; each call is one request and is over within a minute and a few seconds, or as long

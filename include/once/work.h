@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -27,11 +28,45 @@
 
 namespace once {
 
+// The renewals of one attempt's lease. Safe to share between threads.
+class Renewals {
+ public:
+  // Calls `tell` after each renewal, on another thread, while it lives. One at a time.
+  class Callback {
+   public:
+    Callback(Renewals& renewals, std::function<void()> tell) : renewals_(renewals) {
+      renewals_.set(std::move(tell));
+    }
+    ~Callback() { renewals_.set(nullptr); }  // Waits for a call under way.
+    Callback(const Callback&) = delete;
+    Callback& operator=(const Callback&) = delete;
+
+   private:
+    Renewals& renewals_;
+  };
+
+  void tell() {
+    const std::lock_guard lock(mutex_);
+    if (tell_) tell_();
+  }
+
+ private:
+  void set(std::function<void()> tell) {
+    const std::lock_guard lock(mutex_);
+    tell_ = std::move(tell);
+  }
+
+  std::mutex mutex_;
+  std::function<void()> tell_;
+};
+
 // One attempt at one message.
 struct Task {
   const Message& message;
-  Attempt& attempt;         // attempt.key() is the message's claim.
-  std::stop_token stopped;  // The lease was lost: stop, another worker may handle it.
+  Attempt& attempt;          // attempt.key() is the message's claim.
+  std::stop_token stopped;   // The lease was lost: stop, another worker may handle it.
+  Renewals& renewals;        // attempt.lease_until() is later after each.
+  bool lease_ended = false;  // Set by a handler that failed because of that: not a failed attempt.
 };
 
 // Called on several threads at once. An error, or an exception, is a failed attempt;

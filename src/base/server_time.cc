@@ -26,6 +26,10 @@ bool ServerOffset::Interval::meets(const Interval& other, Fine tolerance) const 
   return least <= other.most + tolerance && other.least <= most + tolerance;
 }
 
+bool ServerOffset::Interval::agrees_with_ours() const {
+  return least <= Fine(kOwnAgrees) && most >= -Fine(kOwnAgrees);
+}
+
 // Narrows it. Where the two do not meet, a clock was set a little: the newer one counts.
 void ServerOffset::Interval::take(const Interval& newer) {
   const Interval wider = widened(newer.last);
@@ -47,9 +51,7 @@ void ServerOffset::learn(Time server, Time asked, Time answered) {
   const Lock lock(mutex_);
   latest_ = std::chrono::floor<Duration>(heard.least + (heard.most - heard.least) / 2);
   if (!believed_) {
-    const Interval own{
-        .least = -kOwnAgrees, .most = kOwnAgrees, .first = {}, .last = {}, .answers = 1};
-    if (heard.meets(own, Fine(0))) heard.answers = kSettled;
+    if (heard.agrees_with_ours()) heard.answers = kSettled;
     believed_ = heard;
     return;
   }
@@ -70,8 +72,12 @@ void ServerOffset::learn(Time server, Time asked, Time answered) {
 }
 
 // Two that agree are more than the first answer of all alone, which may have been the wrong one.
+// Two that agree with our clock are more than any number that did not: the server was wrong when
+// this process began, or was set right.
 bool ServerOffset::is_to_be_believed(const Interval& rumour) const {
-  if (believed_->answers < kSettled && rumour.answers >= kSettled) return true;
+  const bool has_witness = rumour.agrees_with_ours() && !believed_->agrees_with_ours();
+  const bool few_are_enough = believed_->answers < kSettled || has_witness;
+  if (few_are_enough && rumour.answers >= kSettled) return true;
   return rumour.answers >= kAgreeing && rumour.last - rumour.first >= kLasting;
 }
 

@@ -7,6 +7,11 @@
 // An answer that contradicts the interval by more than a second is a jump. One wrong answer, or a
 // clock that was wrong for some seconds, must not end anybody's lease: a jump is believed after
 // three answers that agree with each other, and with nothing else, over half a minute.
+//
+// Our own clock is a witness, but never the judge: processes need the same time rather than the
+// right one, and the server's is the only one that all of them see. So a server that contradicts
+// our clock from the start is believed. When it comes back to what our clock shows, two answers are
+// enough.
 #pragma once
 
 #include <chrono>
@@ -56,6 +61,7 @@ class ServerOffset {
 
     Interval widened(Time now) const;
     bool meets(const Interval& other, Fine tolerance) const;
+    bool agrees_with_ours() const;
     void take(const Interval& newer);
   };
 

@@ -118,6 +118,27 @@ TEST_F(OffsetOfDates, H36_OneAnswerIsEnoughIfOurClockAgrees) {
   EXPECT_TRUE(is_about(offset_, 300ms));
 }
 
+// It cannot know that the server is wrong for a moment, not for good. It need not take long to see
+// that this is over.
+TEST_F(OffsetOfDates, H36_WhoBeganWithAWrongServerBelievesItOnlyAsLongAsItIsWrong) {
+  for (const Duration wrong : {Duration(10min), Duration(-10min)}) {
+    ServerOffset offset(1s);
+    for (int i = 0; i < 20; ++i) hear(offset, now_ += 400ms, wrong);
+    EXPECT_TRUE(is_about(offset, wrong)) << "all others may have the same server, and it for good";
+    hear(offset, now_ += 400ms, 0ms);
+    EXPECT_TRUE(is_about(offset, wrong)) << "one answer is no reason";
+    hear(offset, now_ += 400ms, 0ms);
+    EXPECT_TRUE(is_about(offset, 0ms)) << wrong.count();
+  }
+}
+
+// The server is wrong for good, and for a moment wrong in another way.
+TEST_F(OffsetOfDates, H36_AJumpToWhatOurClockDoesNotShowIsNotBelievedSooner) {
+  hear_for(20s, 10min);
+  hear_for(8s, 5min);
+  EXPECT_TRUE(is_about(offset_, 10min, 100ms));
+}
+
 TEST_F(OffsetOfDates, TheLastAnswerIsKnownEvenIfItIsNotBelieved) {
   hear_for(20s, 0ms);
   hear(offset_, now_, 10min);

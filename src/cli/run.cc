@@ -24,9 +24,6 @@ constexpr std::array<std::size_t, 4> kOutputs = {process::Keep::kUsual, 8U << 10
 // Of a failure. The library cuts a longer one anywhere, and no claim keeps it: the key is free.
 constexpr std::size_t kFailureOutput = 1U << 10;
 
-// Of a lease that is not renewed, for a command to end by itself: a tenth of it, up to this.
-constexpr Duration kLongestWarning = std::chrono::seconds(1);
-
 // One call of `once run`, as its options say.
 struct Job {
   std::string key;
@@ -109,13 +106,9 @@ class Runner {
             }};
   }
 
-  // The command ends with the lease, even if this process is stopped or waits for its server. The
-  // boot clock is read first: what comes between the two readings makes it end earlier, not later.
+  // The command ends with the lease, even if this process is stopped or waits for its server.
   process::Lifetime lifetime_of(const Attempt& attempt) const {
-    const process::BootTime now = process::since_boot();
-    const Duration left = attempt.lease_until() - system_clock().now();
-    return {.warn_at = now + left - std::min(job_.lease / 10, kLongestWarning),
-            .end_at = now + left};
+    return process::Lifetime::of_lease(attempt.lease_until(), job_.lease);
   }
 
   Result<std::unique_ptr<process::Process>> start(process::Environment environment,
@@ -148,7 +141,7 @@ class Runner {
     }
     heed(attempt);
     finished_ = running.wait();
-    was_stopped_ = finished_->stopped || is_warned();
+    was_stopped_ = finished_->stopped || finished_->warned;
     const bool succeeded = finished_->exit_code() == 0;
     has_outcome_ = succeeded || (job_.keep_failed && !was_stopped_);
     if (has_outcome_) return outcome();
@@ -162,14 +155,7 @@ class Runner {
     const Lock lock(mutex_);
     if (process_ == nullptr) return;
     if (attempt.lost()) return process_->stop();
-    lifetime_ = lifetime_of(attempt);
-    process_->extend(lifetime_);
-  }
-
-  // Whether the command was told that its lease ends.
-  bool is_warned() {
-    const Lock lock(mutex_);
-    return process::since_boot() >= lifetime_.warn_at;
+    process_->extend(lifetime_of(attempt));
   }
 
   int not_run(Once& once, const NotRun& why) {
@@ -252,7 +238,6 @@ class Runner {
 
   Mutex mutex_;
   std::unique_ptr<process::Process> process_ ONCE_GUARDED_BY(mutex_);
-  process::Lifetime lifetime_ ONCE_GUARDED_BY(mutex_);
 };
 
 int run(const Invocation& invocation) {

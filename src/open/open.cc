@@ -5,6 +5,7 @@
 
 #include "directory/directory.h"
 #include "local/local.h"
+#include "once/marked_store.h"
 #include "open/backend.h"
 #include "open/store_kinds.h"
 #include "remote/remote.h"
@@ -53,7 +54,10 @@ Result<std::unique_ptr<Store>> open_store(std::string_view text, const OpenOptio
     return failure(ErrorCode::unsupported,
                    "no store \"" + address.scheme + ":\"; there are " + list_of_kinds());
   }
-  return kind->open(address, options);
+  Result<std::unique_ptr<Store>> store = kind->open(address, options);
+  if (!store || !kind->is_server) return store;
+  const Time now = (*store)->now();
+  return mark(std::move(*store), birth_mark(now));
 }
 
 Result<void> create_table(std::string_view text) {
@@ -128,11 +132,6 @@ Result<void> check_writable(Store& store) {
     if (writable || writable.error().code != ErrorCode::unsupported) return writable;
   }
   return {};
-}
-
-bool is_store_on_server(std::string_view text) {
-  const StoreKind* const kind = store_kind(parse_address(text).scheme);
-  return kind != nullptr && kind->is_server;
 }
 
 Result<Once> open(std::string_view address, std::string name_space, const OpenOptions& options) {

@@ -22,6 +22,16 @@ BootTime since_boot() {
   return std::chrono::seconds(now.tv_sec) + BootTime(now.tv_nsec);
 }
 
+// The boot clock is read first: what comes between the two readings makes it end earlier, not
+// later.
+Lifetime Lifetime::of_lease(Time until, Duration length) {
+  constexpr Duration kLongestWarning = std::chrono::seconds(1);
+  if (until == kNever) return {};
+  const BootTime now = since_boot();
+  const Duration left = until - system_clock().now();
+  return {.warn_at = now + left - std::min(length / 10, kLongestWarning), .end_at = now + left};
+}
+
 // What the guardian knows.
 class Guardian::Groups {
  public:

@@ -9,6 +9,7 @@
 #include <chrono>
 
 #include "once/error.h"
+#include "once/time.h"
 
 namespace once::process {
 
@@ -22,6 +23,11 @@ struct Lifetime {
   BootTime warn_at = BootTime::max();  // TERM,
   BootTime end_at = BootTime::max();   // and KILL.
 
+  // Of what must end with a lease of that length that is over at `until` by the system's clock: it
+  // is warned a tenth of the length before, or a second if that is less. kNever: no end.
+  static Lifetime of_lease(Time until, Duration length);
+
+  bool is_warned() const { return since_boot() >= warn_at; }
   bool is_over() const { return since_boot() >= end_at; }
 };
 

@@ -204,6 +204,18 @@ void Process::feed() {
   if (count < 0 || unfed_.empty()) input_.close();
 }
 
+void Process::extend(const Lifetime& lifetime) {
+  const Lock lock(mutex_);
+  warned_ = warned_ || lifetime_.is_warned();
+  lifetime_ = lifetime;
+  guardian_.extend(group_, lifetime);
+}
+
+bool Process::was_warned() {
+  const Lock lock(mutex_);
+  return warned_ || lifetime_.is_warned();
+}
+
 void Process::leave_soon() {
   leaves_ = true;
   if (cut_at_) cut_at_ = Clock::now();
@@ -261,7 +273,7 @@ Finished Process::wait() {
     if (cut_at_ && has_passed_on_all()) break;
     poll_once();
   }
-  Finished finished{.status = status_, .outputs = {}, .stopped = stopped_};
+  Finished finished{.status = status_, .outputs = {}, .stopped = stopped_, .warned = was_warned()};
   for (const OutputTee& tee : outputs_) finished.outputs.push_back(tee.captured());
   return finished;
 }

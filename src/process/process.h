@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "once/error.h"
 #include "once/time.h"
 #include "process/descriptor.h"
@@ -50,6 +51,7 @@ struct Finished {
   int status = 0;                 // As waitpid() tells it.
   std::vector<Captured> outputs;  // In the order of the command's.
   bool stopped = false;           // By stop().
+  bool warned = false;            // By the guardian, or would have been by now.
 
   // 128 + N if signal N ended it, as shells say it.
   int exit_code() const {
@@ -75,7 +77,7 @@ class Process {
   void stop() const { stop_.wake(); }
 
   // From any thread: the guardian lets it run until then.
-  void extend(const Lifetime& lifetime) const { guardian_.extend(group_, lifetime); }
+  void extend(const Lifetime& lifetime);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -83,7 +85,10 @@ class Process {
   struct Pipes;
 
   Process(Command command, const Guardian& guardian)
-      : command_(std::move(command)), guardian_(guardian), unfed_(command_.input.value_or("")) {}
+      : command_(std::move(command)),
+        guardian_(guardian),
+        lifetime_(command_.lifetime),
+        unfed_(command_.input.value_or("")) {}
 
   Result<void> launch();
   [[noreturn]] void become_command(char* const* words, char* const* variables,
@@ -96,6 +101,7 @@ class Process {
   void take_stop();
   void pass_on_signals();
   void leave_soon();
+  bool was_warned();
 
   // Constant once it was started.
   const Command command_;
@@ -105,6 +111,10 @@ class Process {
   bool has_terminal_ = false;  // The command was given the terminal.
   pid_t group_ = 0;
   Wake stop_;  // Self-synchronised.
+
+  Mutex mutex_;
+  Lifetime lifetime_ ONCE_GUARDED_BY(mutex_);    // The last one.
+  bool warned_ ONCE_GUARDED_BY(mutex_) = false;  // In an earlier one.
 
   // Of the thread that waits.
   pid_t pid_ = 0;  // 0 once it was waited for: its number may be another's.

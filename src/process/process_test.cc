@@ -173,6 +173,31 @@ TEST_F(ProcessTest, H38_ACommandWhoseLeaseIsRenewedGoesOn) {
   EXPECT_EQ(extended.value()->wait().exit_code(), 5);
 }
 
+// The renewal that comes too late does not make it a failure of its own.
+TEST_F(ProcessTest, H38_ACommandThatWasWarnedOnceSaysSo) {
+  ASSERT_EQ(::mkfifo(path("hold").c_str(), 0600), 0);
+  const auto process = Process::start({.words = {"sh", "-c", "read line < " + path("hold")},
+                                       .lifetime = {.end_at = since_boot() + 1h}},
+                                      guardian_);
+  process.value()->extend({.warn_at = since_boot(), .end_at = since_boot() + 1h});
+  process.value()->extend({.end_at = since_boot() + 1h});
+  const Finished warned = process.value()->wait();
+  EXPECT_TRUE(warned.warned);
+  EXPECT_FALSE(warned.stopped);
+  EXPECT_FALSE(run("exit 3").warned);
+}
+
+TEST(LifetimeOfALease, H38_IsWarnedATenthOrASecondBeforeTheEnd) {
+  const Time now = system_clock().now();
+  const Lifetime brief = Lifetime::of_lease(now + 1s, 1s);
+  EXPECT_EQ(brief.end_at - brief.warn_at, 100ms);
+  const Lifetime usual = Lifetime::of_lease(now + 30s, 30s);
+  EXPECT_EQ(usual.end_at - usual.warn_at, 1s);
+  EXPECT_LE(usual.end_at, since_boot() + 30s);
+  EXPECT_FALSE(Lifetime::of_lease(kNever, 30s).is_warned());
+  EXPECT_TRUE(Lifetime::of_lease(now - 1ms, 30s).is_over());
+}
+
 TEST_F(ProcessTest, H38_NothingStartsAfterItsEnd) {
   const auto late = Process::start(
       {.words = {"touch", path("ran")}, .lifetime = {.end_at = since_boot()}}, guardian_);

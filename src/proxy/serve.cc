@@ -13,6 +13,7 @@
 #include "proxy/workers.h"
 #include "remote/remote.h"
 #include "server/lifetime.h"
+#include "server/mark_watch.h"
 #include "server/metrics_page.h"
 #include "server/running_metrics.h"
 #include "server/server.h"
@@ -88,6 +89,9 @@ Result<void> serve(ProxyOptions options, const std::function<void(const std::str
   const Result<ClaimsPlace> place =
       is_server(options.store) ? at_server(options) : on_store(options);
   if (!place) return std::unexpected(place.error());
+  server::Journal journal(options.journal);
+  const server::MarkWatch mark_watch(place->store.get(), journal);
+  if (Result<void> marked = mark_watch.check(); !marked) return marked;
   // What has no key is the upstream's to bound.
   options.settings.max_body_bytes = std::max(options.rules.max_body, kMaxPassedBody);
   options.settings.max_document_bytes = options.settings.max_body_bytes;
@@ -95,7 +99,6 @@ Result<void> serve(ProxyOptions options, const std::function<void(const std::str
   std::stop_source stopping;
   options.rules.stopped = stopping.get_token();
   const std::uint64_t instance = system_entropy().random();
-  server::Journal journal(options.journal);
   metrics::AnswerMetrics metrics(metrics::Door::proxy);
   server::Observer observer(metrics, journal, api::hex_text(instance));
   ProxyTelemetry telemetry(metrics, journal);

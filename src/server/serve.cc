@@ -6,10 +6,10 @@
 #include "directory/owner.h"
 #include "events/event_service.h"
 #include "once/blocking_driver.h"
-#include "once/marked_store.h"
 #include "once/metered_store.h"
 #include "once/open.h"
 #include "server/lifetime.h"
+#include "server/mark_watch.h"
 #include "server/responder.h"
 #include "server/running_metrics.h"
 #include "server/server.h"
@@ -21,7 +21,6 @@ namespace once::server {
 namespace {
 
 constexpr Duration kTokensEvery = std::chrono::seconds(2);
-constexpr Duration kLookEvery = std::chrono::seconds(1);  // At the birth mark.
 constexpr Duration kDrain = std::chrono::seconds(4);
 constexpr auto kExit = std::chrono::milliseconds(4'700);  // From the signal.
 
@@ -47,16 +46,6 @@ void refresh_tokens(BatchingDriver& driver, tokens::Table& table) {
   if (known) table.replace(std::move(*known));
 }
 
-// Says once that the store is no longer the one that was opened.
-void look_at_mark(MarkedStore& store, Journal& journal) {
-  const bool was_same = store.check_same().has_value();
-  store.look();
-  const Result<void> same = store.check_same();
-  if (was_same && !same) {
-    journal.line(Level::error, "store_replaced").text("reason", same.error().message);
-  }
-}
-
 // The server uses the driver, the events and the hub; these two use the driver, which answers to
 // all of them. So the users stop first, then the driver ends, then its users are destroyed.
 struct Stopping {
@@ -79,15 +68,11 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   Result<std::unique_ptr<Store>> store =
       open_store(options.store, {.sweep_every = Duration::zero()});
   if (!store) return std::unexpected(std::move(store.error()));
-  std::unique_ptr<MarkedStore> marked;  // Null where nobody else can empty the store.
-  if (is_store_on_server(options.store)) {
-    auto made = mark(**store, birth_mark((*store)->now()));
-    if (!made) return std::unexpected(std::move(made.error()));
-    marked = std::move(*made);
-  }
-  Store& served = marked ? *marked : **store;
+  Journal journal(options.journal);
+  const MarkWatch mark_watch(store->get(), journal);
+  if (Result<void> marked = mark_watch.check(); !marked) return marked;
   options.service.check_writable = [&] {
-    Result<void> same = marked ? marked->check_same() : Result<void>();
+    Result<void> same = mark_watch.check();
     return same ? check_writable(**store) : same;
   };
   options.service.instance = api::hex_text(system_entropy().random());
@@ -106,9 +91,8 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   if (!known) return std::unexpected(std::move(known.error()));
   service.tokens().replace(std::move(*known));
   if (Result<void> ok = check_listen(options, service.tokens()); !ok) return ok;
-  Journal journal(options.journal);
   Observer observer(service.metrics(), journal, options.service.instance);
-  const std::unique_ptr<MeteredStore> metered = meter(served);
+  const std::unique_ptr<MeteredStore> metered = meter(**store);
   const StoreSweep sweeping(*metered, service.metrics(), system_clock());
   std::optional<Server> server;  // These outlive the driver, whose last answers arrive here.
   std::optional<Responder> responder;
@@ -123,10 +107,6 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   const Stopping stop{server, *events, *hub};
   const Periodic refreshing(system_clock(), kTokensEvery, [&] {
     refresh_tokens(driver, service.tokens());
-    return false;
-  });
-  const Periodic looking(system_clock(), kLookEvery, [&] {
-    if (marked) look_at_mark(*marked, journal);
     return false;
   });
   responder.emplace(service, driver, *hub, observer, options.settings.work);

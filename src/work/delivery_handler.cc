@@ -49,6 +49,7 @@ DeliveryResult DeliveryHandler::handle(const Message& message,
 DeliveryResult DeliveryHandler::run(const Message& message, const std::string& key,
                                     const std::function<void()>& claimed) const {
   std::stop_source lost;
+  Renewals renewals;
   AttemptState state;
   const RunOptions options{
       .lease = options_.lease,
@@ -57,13 +58,16 @@ DeliveryResult DeliveryHandler::run(const Message& message, const std::string& k
       .on_renewal = [&](const Attempt& attempt) {
         if (attempt.lost()) {
           lost.request_stop();
-        } else if (const auto extended = queue_.extend(message, options_.lease); !extended) {
+          return;
+        }
+        renewals.tell();
+        if (const auto extended = queue_.extend(message, options_.lease); !extended) {
           trouble_(extended.error());  // At worst it comes again, and meets a busy claim.
         }
       }};
   const RunResult ran = once_.run(key, options, [&](Attempt& attempt) {
     claimed();
-    return attempt_at(message, attempt, lost.get_token(), state);
+    return attempt_at({message, attempt, lost.get_token(), renewals}, state);
   });
   if (!ran) return ended(message, key, ran.error(), state);
   if (ran->replayed) return {.what = Delivered::duplicate, .cause = "already_done"};
@@ -72,8 +76,9 @@ DeliveryResult DeliveryHandler::run(const Message& message, const std::string& k
 
 // A message that kills its workers has no attempt that fails, only some that never finish. One that
 // was put back from the dead letters is new to the broker, and has another chance.
-Result<Effects> DeliveryHandler::attempt_at(const Message& message, Attempt& attempt,
-                                            std::stop_token stopped, AttemptState& state) const {
+Result<Effects> DeliveryHandler::attempt_at(Task task, AttemptState& state) const {
+  const Message& message = task.message;
+  const Attempt& attempt = task.attempt;
   state.number = attempt.number();
   if (attempt.number() > options_.max_attempts && message.deliveries > 1) {
     const std::optional<std::string> reason = unwritten_.take(attempt.key());
@@ -81,9 +86,8 @@ Result<Effects> DeliveryHandler::attempt_at(const Message& message, Attempt& att
     Error error{ErrorCode::invalid, reason.value_or("no attempt at it came to an end")};
     return failed(message, attempt, std::move(error), state);
   }
-  Task task{message, attempt, std::move(stopped)};
   Result<Effects> effects = call_handler(task);
-  state.lost = attempt.lost();
+  state.lost = attempt.lost() || task.lease_ended;
   if (effects || state.lost) return effects;
   return failed(message, attempt, std::move(effects.error()), state);
 }

@@ -68,8 +68,7 @@ class DeliveryHandler {
 
   DeliveryResult run(const Message& message, const std::string& key,
                      const std::function<void()>& claimed) const;
-  Result<Effects> attempt_at(const Message& message, Attempt& attempt, std::stop_token stopped,
-                             AttemptState& state) const;
+  Result<Effects> attempt_at(Task task, AttemptState& state) const;
   Result<Effects> call_handler(Task& task) const;
   std::unexpected<Error> failed(const Message& message, const Attempt& attempt, Error error,
                                 AttemptState& state) const;

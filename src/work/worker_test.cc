@@ -297,6 +297,44 @@ TEST_F(WorkerTest, ALostLeaseStopsTheHandlerAndNothingItReturnsCounts) {
   EXPECT_EQ(reports(2)[1].what, Delivered::handled);
 }
 
+TEST_F(WorkerTest, H38_AHandlerIsToldOfEachRenewal) {
+  queue_.send("1");
+  std::latch begun(1);
+  std::latch done(1);
+  std::atomic<int> renewals = 0;
+  Time until{};
+  start(
+      [&](Task& task) -> Result<Effects> {
+        const Renewals::Callback count(task.renewals, [&] { ++renewals; });
+        begun.count_down();
+        done.wait();
+        until = task.attempt.lease_until();
+        return Effects();
+      },
+      {.lease = 30s});
+  begun.wait();
+  for (int i = 1; i <= 3; ++i) {
+    clock_.advance(10s);
+    while (renewals < i) std::this_thread::yield();
+  }
+  done.count_down();
+  EXPECT_EQ(reports(1)[0].what, Delivered::handled);
+  EXPECT_EQ(until, clock_.now() + 30s);
+}
+
+// Otherwise a worker that is stopped for a while makes dead letters of what it was at.
+TEST_F(WorkerTest, H38_WhatFailedBecauseItsLeaseEndedIsNoFailureOfTheMessage) {
+  queue_.send("1");
+  start(
+      [&](Task& task) -> Result<Effects> {
+        task.lease_ended = true;
+        return task.attempt.retry_later("the lease was lost");
+      },
+      {.max_attempts = 1});
+  EXPECT_EQ(reports(1)[0].what, Delivered::lost);
+  EXPECT_TRUE(queue_.dead().empty());
+}
+
 TEST_F(WorkerTest, AsManyAreHandledAtOnceAsItIsTold) {
   constexpr int kAtOnce = 4;
   std::barrier all(kAtOnce);

@@ -89,9 +89,10 @@ class Relay::Connection {
     ask();
     return false;
   }
-  bool carry_out(const Repeat&) {
+  bool carry_out(const Repeat& repeat) {
     ask();
     hang_up();
+    if (repeat.meanwhile) repeat.meanwhile();
     return carry_out(Pass{});
   }
   bool carry_out(const Stall&) {

@@ -32,9 +32,11 @@ struct RelayedRequest {
 };
 
 struct Pass {};
-struct Cut {};          // The server never sees it, and the connection is closed.
-struct DropReply {};    // The server has done it, and the connection is closed.
-struct Repeat {};       // As a gateway that lost the reply: sent again, whose reply comes back.
+struct Cut {};        // The server never sees it, and the connection is closed.
+struct DropReply {};  // The server has done it, and the connection is closed.
+struct Repeat {       // As a gateway that lost the reply: sent again, whose reply comes back.
+  std::function<void()> meanwhile = nullptr;  // Called between the two.
+};
 struct Stall {};        // The server has done it, and nothing comes back.
 struct StallUnsent {};  // The server never sees it, and nothing comes back.
 struct Delay {          // Passes, that much later.

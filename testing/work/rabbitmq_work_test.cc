@@ -114,6 +114,51 @@ TEST_F(WorkOnRabbitMq, AMessageThatKillsItsWorkersBecomesADeadLetter) {
   EXPECT_EQ(queue_->waiting(), 0U);
 }
 
+// The broker's memory alarm, from when the broker heeds it.
+class MemoryAlarm {
+ public:
+  MemoryAlarm() {
+    const RabbitMqQueue probes;
+    shared_rabbitmq().control({"set_vm_memory_high_watermark", "0"});
+    EXPECT_TRUE(eventually([&] {  // It looks at its memory every few seconds.
+      try {
+        probes.send_in_order({Message()});
+        return false;
+      } catch (const std::runtime_error&) {
+        return true;
+      }
+    }));
+  }
+  ~MemoryAlarm() { shared_rabbitmq().control({"set_vm_memory_high_watermark", "absolute", "1GB"}); }
+  MemoryAlarm(const MemoryAlarm&) = delete;
+  MemoryAlarm& operator=(const MemoryAlarm&) = delete;
+};
+
+// Its dead letter is larger than what fits into the buffers on the way, so that sending it comes to
+// no end.
+TEST_F(WorkOnRabbitMq, H45_AWorkerThatIsToldToEndDuringAnAlarmEnds) {
+  const auto file = [&](const char* name) { return (dir_.path() / name).string(); };
+  Message large = message("large", "7");
+  large.body.resize(30'000'000, 'x');
+  queue_->send_in_order({large});
+  WorkerProcess worker = work_by(
+      "touch " + file("up") + "; until test -e " + file("go") + "; do sleep 0.02; done; exit 1",
+      {"--max-attempts", "1"});
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(file("up")); }));
+  {
+    const MemoryAlarm alarm;
+    std::ofstream(file("go")) << "now";
+    worker.ask_to_stop();
+    EXPECT_TRUE(eventually([&] { return worker.has_ended(); }, std::chrono::seconds(60)));
+    if (!worker.has_ended()) worker.kill();
+    EXPECT_EQ(worker.wait(), 0);
+  }
+  // Nothing is lost: it comes back, and becomes a dead letter now.
+  WorkerProcess second = work_by("exit 1", {"--max-attempts", "1"});
+  EXPECT_EQ(dead_letter().id, "large");
+  EXPECT_EQ(second.terminate(), 0);
+}
+
 // A hundred times as fast as the real one, so that a worker's pauses are short.
 class FastClock final : public Clock {
  public:

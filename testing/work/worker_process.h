@@ -30,6 +30,14 @@ class WorkerProcess {
   const std::string& ready_line() const { return ready_line_; }
   void kill() { child_->kill(); }  // -9.
   void ask_to_stop() const { ::kill(child_->pid(), SIGTERM); }
+  void suspend() const { ::kill(child_->pid(), SIGSTOP); }
+  void resume() const { ::kill(child_->pid(), SIGCONT); }
+  bool has_ended() const {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(child_->pid()), &info, WEXITED | WNOHANG | WNOWAIT) ==
+               0 &&
+           info.si_pid == child_->pid();
+  }
   int wait() { return child_->wait(); }  // Its exit status.
   int terminate() {
     ask_to_stop();

@@ -156,6 +156,11 @@ Result<Item> item_in(const Json& attributes) {
   return Item{std::move(*value), Version{*version}, expires ? Time(Duration(*expiry)) : kNever};
 }
 
+std::optional<Version> replaced_by(const Json& attributes) {
+  const auto number = integer_of<std::uint64_t>(attributes, "was");
+  return number ? std::optional(Version{*number}) : std::nullopt;
+}
+
 std::optional<std::int64_t> number_in(const Json& attributes) {
   return integer_of<std::int64_t>(attributes, "v");
 }

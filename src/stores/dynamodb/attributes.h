@@ -4,6 +4,7 @@
 //   sk   N       the sort
 //   v    N or B  the value: an integer, or bytes
 //   ver  N       the version
+//   was  N       the version that it replaced, where its writer knew it
 //   exp  N       the expiry in milliseconds, missing for never
 //   ttl  N       when DynamoDB may remove it, in seconds: not before it has expired by every clock
 #pragma once
@@ -40,6 +41,10 @@ void add_item(Json& attributes, const Item& item);
 
 // `corrupt` for what was not written by add_item.
 Result<Item> item_in(const Json& attributes);
+
+// The version that the item replaced, if it says so.
+std::optional<Version> replaced_by(const Json& attributes);
+
 // The integer in `v`, if it is one.
 std::optional<std::int64_t> number_in(const Json& attributes);
 

@@ -31,11 +31,19 @@ Result<std::optional<Item>> old_item(const Json& body) {
   return std::move(*item);
 }
 
+bool leaves_its_version(const Write& write) {
+  return write.kind != Write::Kind::erase && write.kind != Write::Kind::check;
+}
+
 // Then it was written, and this is the answer to a copy that a gateway sent (docs/hazards.md#h33).
 bool is_ours(const Write& write, const std::optional<Item>& old) {
-  const bool leaves_its_version =
-      write.kind != Write::Kind::erase && write.kind != Write::Kind::check;
-  return leaves_its_version && old && old->version == write.version;
+  return leaves_its_version(write) && old && old->version == write.version;
+}
+
+// Then, too, and another has written since.
+bool is_what_was_replaced(const Write& write, const Json& body) {
+  const auto old = body.find("Item");
+  return leaves_its_version(write) && old != body.end() && replaced_by(*old) == write.version;
 }
 
 std::optional<std::int64_t> integer_in(const Item& item) {
@@ -82,24 +90,32 @@ aws::Request CommitAttempt::next(Time now) {
   return *request_;
 }
 
+bool CommitAttempt::is_transaction() const {
+  if (writes_.size() > 1) return true;
+  const Write& write = writes_[0];
+  return write.kind == Write::Kind::erase && write.guard.kind == Guard::Kind::unchanged;
+}
+
+void CommitAttempt::build_one(Time now) {
+  Operation operation = *operation_of(writes_[0], forms_[0], now);
+  const bool reads = operation.kind == Operation::Kind::check;
+  Json body;
+  if (reads) {
+    body["Key"] = std::move(operation.body["Key"]);
+    body["ConsistentRead"] = true;
+  } else {
+    body = std::move(operation.body);
+  }
+  if (operation.kind == Operation::Kind::update) body["ReturnValues"] = "UPDATED_NEW";
+  body["TableName"] = table_;
+  request_ = request_of(call_of(operation.kind), body);
+  request_->repeatable = reads;
+}
+
 void CommitAttempt::build(Time now) {
   now_ = now;
+  if (!is_transaction()) return build_one(now);
   Json body;
-  if (writes_.size() == 1) {
-    Operation operation = *operation_of(writes_[0], forms_[0], now);
-    const bool reads = operation.kind == Operation::Kind::check;
-    if (reads) {
-      body["Key"] = std::move(operation.body["Key"]);
-      body["ConsistentRead"] = true;
-    } else {
-      body = std::move(operation.body);
-    }
-    if (operation.kind == Operation::Kind::update) body["ReturnValues"] = "UPDATED_NEW";
-    body["TableName"] = table_;
-    request_ = request_of(call_of(operation.kind), body);
-    request_->repeatable = reads;
-    return;
-  }
   Json& items = body["TransactItems"] = Json::array();
   for (std::size_t i = 0; i < writes_.size(); ++i) {
     Operation operation = *operation_of(writes_[i], forms_[i], now);
@@ -121,7 +137,7 @@ void CommitAttempt::take(Result<aws::Response> response) {
 }
 
 void CommitAttempt::take_done(const Json& body) {
-  if (writes_.size() > 1) return decide(committed_as(std::nullopt));
+  if (is_transaction()) return decide(committed_as(std::nullopt));
   if (writes_[0].kind == Write::Kind::check) return take_check(body);
   std::optional<std::int64_t> sum;
   const auto after = body.find("Attributes");
@@ -142,6 +158,7 @@ void CommitAttempt::take_condition(const Json& body) {
   const Result<std::optional<Item>> old = old_item(body);
   if (!old) return decide(std::unexpected(old.error()));
   if (is_ours(writes_[0], *old)) return decide(committed_as(integer_in(**old)));
+  if (is_what_was_replaced(writes_[0], body)) return decide(committed_as(std::nullopt));
   weigh(0, *old);
 }
 
@@ -190,7 +207,7 @@ void CommitAttempt::take_failure(const Error& error) {
   const bool unknown = error.code == ErrorCode::unknown;
   const bool reads = writes_.size() == 1 && writes_[0].kind == Write::Kind::check;
   if (reads && unknown) return decide(failure(ErrorCode::unavailable, error.message));
-  if (writes_.size() > 1 && (unknown || maybe_landed_)) {
+  if (is_transaction() && (unknown || maybe_landed_)) {
     maybe_landed_ = true;
     pause_ = true;
     open_ = Error{ErrorCode::unknown, error.message};

@@ -2,9 +2,10 @@
 // itself.
 //
 // A commit of one write is sent once: after a lost reply, the caller reads back (retrying_store.h).
-// A refusal that shows our own version is a commit (docs/hazards.md#h33).
-// A transaction carries a token, so the same bytes may be sent again while its outcome is unknown
-// (docs/hazards.md#h9).
+// A refusal that shows our own version, or an item that replaced it, is a commit
+// (docs/hazards.md#h33). An erase leaves no version, so under a guard it is a transaction of its
+// own. A transaction carries a token, so the same bytes may be sent again while its outcome is
+// unknown (docs/hazards.md#h9).
 #pragma once
 
 #include <optional>
@@ -35,7 +36,9 @@ class CommitAttempt final : public aws::CommitAttempt {
   Result<CommitOutcome> answer() const override;
 
  private:
+  bool is_transaction() const;
   void build(Time now);
+  void build_one(Time now);
 
   void take_done(const Json& body);
   void take_check(const Json& body);

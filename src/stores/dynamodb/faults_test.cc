@@ -100,6 +100,42 @@ TEST_F(DynamoDbFaults, H33_ARefusalThatShowsOurVersionIsACommit) {
   EXPECT_EQ(number_at(key("k")), 11);
 }
 
+TEST_F(DynamoDbFaults, H33_AnEraseIsNotRefusedByItself) {
+  const Write first = fresh(put(key("k"), Bytes("v"), absent()));
+  ASSERT_TRUE(is_committed(commit({first})));
+  script({Repeat{}});
+  EXPECT_TRUE(is_committed(commit({erase(key("k"), unchanged(first.version))})));
+  EXPECT_EQ(store_->get(key("k")).value(), std::nullopt);
+  const auto again = commit({erase(key("k"), unchanged(first.version))});
+  ASSERT_TRUE(again.has_value());
+  EXPECT_FALSE(committed(*again)) << "another's erase is no commit of ours";
+}
+
+// Between a write and its copy, another writes.
+TEST_F(DynamoDbFaults, H33_AWriteThatWasReplacedBeforeItsCopyCameIsACommit) {
+  const auto direct = open_dynamodb(options_).value();
+  const auto other = [&](const Write& write) {
+    return Repeat{[&direct, write] { EXPECT_TRUE(is_committed(direct->commit({&write, 1}))); }};
+  };
+  std::vector<Write> chain = {fresh(put(key("k"), Bytes("v"), absent()))};
+  for (int i = 0; i < 5; ++i) {
+    chain.push_back(fresh(put(key("k"), Bytes("v"), unchanged(chain.back().version))));
+  }
+  script({other(chain[1])});
+  EXPECT_TRUE(is_committed(commit({chain[0]})));
+  script({other(chain[3])});
+  EXPECT_TRUE(is_committed(commit({chain[2]})));
+  script({other(chain[4])});
+  const auto lost = commit({fresh(put(key("k"), Bytes("lost"), unchanged(chain[2].version)))});
+  ASSERT_TRUE(lost.has_value());
+  EXPECT_FALSE(committed(*lost)) << "it never was there";
+  EXPECT_EQ(store_->get(key("k")).value()->version, chain[4].version);
+  // An add that was followed by another counts once.
+  script({other(fresh(add(key("sum"), 5)))});
+  EXPECT_TRUE(is_committed(commit({fresh(add(key("sum"), 5))})));
+  EXPECT_EQ(number_at(key("sum")), 10);
+}
+
 TEST_F(DynamoDbFaults, H7_WhatMayStillBeOnItsWayIsUnknownByTheDeadlineAndNotSentTwice) {
   script({StallUnsent{}});
   const auto begun = std::chrono::steady_clock::now();

@@ -59,6 +59,9 @@ std::int64_t bound_of(std::int64_t operand) {
 Operation put_of(Json key, const Write& write, Conditions conditions) {
   Operation put{Operation::Kind::put, Json::object()};
   add_item(key, Item{write.value, write.version, write.expiry});
+  if (write.guard.kind == Guard::Kind::unchanged) {
+    key["was"] = number(write.guard.version.number);
+  }
   put.body["Item"] = std::move(key);
   std::move(conditions).into(put.body);
   return put;
@@ -96,16 +99,17 @@ Operation raise_of(Json key, const Write& write, Time now) {
   return put_of(std::move(key), write, std::move(conditions));
 }
 
-// Not twice in a row, so that a copy which a gateway sent is refused (docs/hazards.md#h33).
+// Not where it was the last or the last but one, so that a copy which a gateway sent is refused
+// (docs/hazards.md#h33).
 Operation add_of(Json key, const Write& write, Time now) {
-  const bool up = operand_of(write) > 0;
-  Conditions conditions =
-      arithmetic(write, up ? "v <= :bound AND ver <> :version" : "v >= :bound AND ver <> :version",
-                 "attribute_not_exists(pk)", now);
+  std::string comparison = operand_of(write) > 0 ? "v <= :bound" : "v >= :bound";
+  comparison += " AND ver <> :version AND NOT was = :version";
+  Conditions conditions = arithmetic(write, comparison, "attribute_not_exists(pk)", now);
+  conditions.use(":none", number(std::uint64_t{0}));
   conditions.use(":bound", number(bound_of(operand_of(write))));
   conditions.use(":operand", number(operand_of(write)));
   conditions.use(":version", number(write.version.number));
-  std::string update = "ADD v :operand SET ver = :version";
+  std::string update = "ADD v :operand SET was = if_not_exists(ver, :none), ver = :version";
   if (write.expiry == kNever) {
     update += " REMOVE exp, #ttl";
   } else {

@@ -25,14 +25,16 @@ process::Environment environment_of(const Task& task) {
           {"ONCE_EFFECTS_FD", std::to_string(kEffectsDescriptor)}};
 }
 
-process::Command command_for(const std::vector<std::string>& words, const Task& task) {
+process::Command command_for(const std::vector<std::string>& words, const Task& task,
+                             const process::Lifetime& lifetime) {
   return {.words = words,
           .environment = environment_of(task),
           .input = task.message.body,
           .outputs = {{.descriptor = STDERR_FILENO,
                        .pass_to = STDERR_FILENO,
                        .keep = {.most = kMaxErrors, .part = Keep::Part::last}},
-                      {.descriptor = kEffectsDescriptor, .keep = {.most = kMaxEffectsText}}}};
+                      {.descriptor = kEffectsDescriptor, .keep = {.most = kMaxEffectsText}}},
+          .lifetime = lifetime};
 }
 
 // "exit code 3: " and the last line of its errors.
@@ -61,16 +63,25 @@ Result<Effects> effects_of(const process::Finished& finished) {
 
 }  // namespace
 
-Handler command_handler(std::vector<std::string> words, const process::Guardian& guardian) {
-  return [words = std::move(words), &guardian](Task& task) -> Result<Effects> {
-    const auto started = process::Process::start(command_for(words, task), guardian);
-    if (!started) return std::unexpected(started.error());
+Handler command_handler(std::vector<std::string> words, Duration lease,
+                        const process::Guardian& guardian) {
+  return [words = std::move(words), lease, &guardian](Task& task) -> Result<Effects> {
+    const auto lifetime = [&task, lease] {
+      return process::Lifetime::of_lease(task.attempt.lease_until(), lease);
+    };
+    const auto started = process::Process::start(command_for(words, task, lifetime()), guardian);
+    if (!started) {
+      task.lease_ended = lifetime().is_over();
+      return std::unexpected(started.error());
+    }
     process::Process& process = **started;
     const std::stop_callback on_stop(task.stopped, [&process] { process.stop(); });
+    const Renewals::Callback on_renewal(task.renewals, [&] { process.extend(lifetime()); });
+    process.extend(lifetime());  // A renewal may have come before it could be told of.
     const process::Finished finished = process.wait();
-    if (task.stopped.stop_requested()) {
-      return failure(ErrorCode::unavailable, "the lease was lost");
-    }
+    const bool succeeded = finished.status == 0 && !finished.stopped;
+    task.lease_ended = !succeeded && (finished.stopped || finished.warned);
+    if (task.lease_ended) return failure(ErrorCode::unavailable, "the lease was lost");
     return effects_of(finished);
   };
 }

@@ -20,18 +20,21 @@ class CommandHandler : public ::testing::Test {
     message.id = "m1";
     message.body = body;
     Attempt attempt("key", 7, 2);
-    Task task{message, attempt, stop_.get_token()};
-    return command_handler({"sh", "-c", script}, guardian_)(task);
+    Task task{message, attempt, stop_.get_token(), renewals_};
+    return command_handler({"sh", "-c", script}, kLease, guardian_)(task);
   }
   std::string reason(const std::string& script) {
     const Result<Effects> ran = run(script);
     return ran ? "none" : ran.error().message;
   }
 
+  static constexpr Duration kLease = std::chrono::seconds(30);
+
   void SetUp() override { ::signal(SIGPIPE, SIG_IGN); }  // As `once work` does.
 
   const process::Guardian guardian_ = process::Guardian::start().value();
   std::stop_source stop_;
+  Renewals renewals_;
   testing::TempDir dir_;
 };
 
@@ -60,8 +63,8 @@ TEST_F(CommandHandler, AFailureSaysTheCodeAndTheLastLineOfItsErrors) {
 TEST_F(CommandHandler, ACommandThatCannotBeStartedIsAFailure) {
   Message message;
   Attempt attempt("key", 1, 1);
-  Task task{message, attempt, {}};
-  const auto ran = command_handler({"/no/such/command"}, guardian_)(task);
+  Task task{message, attempt, {}, renewals_};
+  const auto ran = command_handler({"/no/such/command"}, kLease, guardian_)(task);
   EXPECT_EQ(ran.error().message, "/no/such/command: No such file or directory");
 }
 

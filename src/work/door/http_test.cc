@@ -26,7 +26,8 @@ class HttpHandler : public ::testing::Test {
     message.content_type = "text/plain";
     message.attributes = {{"ce-id", "7"}, {"ce-bad", "a\nb"}, {"other", "x"}};
     Attempt attempt("key", 7, 2);
-    Task task{message, attempt, stop_.get_token()};
+    Renewals renewals;
+    Task task{message, attempt, stop_.get_token(), renewals};
     return http_handler(upstream.url() + "/jobs?x=1", 10s).value()(task);
   }
 

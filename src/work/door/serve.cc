@@ -11,6 +11,7 @@
 #include "once/open.h"
 #include "once/queues.h"
 #include "server/lifetime.h"
+#include "server/mark_watch.h"
 #include "server/metrics_page.h"
 #include "work/door/command.h"
 #include "work/door/http.h"
@@ -56,7 +57,7 @@ class Signals {
 
 Result<Handler> handler_of(const ServeOptions& options, const process::Guardian& guardian) {
   if (!options.http.empty()) return http_handler(options.http, options.http_timeout);
-  return command_handler(options.command, guardian);
+  return command_handler(options.command, options.worker.lease, guardian);
 }
 
 // A message that is delivered once more after its outcome is forgotten is handled once more.
@@ -96,6 +97,8 @@ Result<void> serve(const ServeOptions& options,
   const Result<std::unique_ptr<Queue>> queue = open_queue(options.queue);
   if (!queue) return std::unexpected(queue.error());
   server::Journal journal(StatusLine::above(options.journal));
+  const server::MarkWatch mark_watch(once->store(), journal);
+  if (Result<void> marked = mark_watch.check(); !marked) return marked;
   metrics::Registry registry;
   Watch watch(registry, journal);
   Worker worker(*once, **queue, options.worker, std::move(*handler));
