@@ -99,8 +99,8 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   std::optional<FollowHub> hub;
   std::optional<events::EventService> events;
   BatchingDriver driver(*metered, {.batch_window = false});
-  hub.emplace(driver, system_clock(),
-              is_store_on_server(options.store) ? FollowHub::kPollShared : FollowHub::kPollOwned);
+  const bool shared = (*store)->limits().calls_in_flight > 1;
+  hub.emplace(driver, system_clock(), shared ? FollowHub::kPollShared : FollowHub::kPollOwned);
   options.events.work = options.settings.work;
   events.emplace(driver, options.events);
   service.set_event_receiver(*events);
