@@ -12,6 +12,18 @@ else()
   target_compile_options(once_flags INTERFACE -Wno-missing-field-initializers -Wno-array-bounds
                                               -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
+# What is released is hardened. Not tests, which are compiled quickly, and not with sanitizers, whose
+# own checks are stronger and which FORTIFY would get in the way of.
+set(once_hardened OFF)
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT ONCE_SANITIZE)
+  set(once_hardened ON)
+  set(is_hardened "$<NOT:$<BOOL:$<TARGET_PROPERTY:once_unhardened>>>")
+  target_compile_options(once_flags INTERFACE
+    "$<${is_hardened}:-fstack-protector-strong>"
+    "$<${is_hardened}:-ftrivial-auto-var-init=zero>"
+    "$<${is_hardened}:-U_FORTIFY_SOURCE>"
+    "$<${is_hardened}:-D_FORTIFY_SOURCE=3>")
+endif()
 if(ONCE_SANITIZE)
   add_compile_options(-fsanitize=${ONCE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${ONCE_SANITIZE})
@@ -94,7 +106,7 @@ if(ONCE_TESTS)
   add_library(once_test_headers OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/once_test_headers.cc)
   target_compile_features(once_test_headers PUBLIC cxx_std_23)
   target_compile_options(once_test_headers PRIVATE -O0)
-  set_target_properties(once_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  set_target_properties(once_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF once_unhardened ON)
   target_link_libraries(once_test_headers PRIVATE once_flags GTest::gtest)
   once_precompiled(once_test_headers <gtest/gtest.h>)
 endif()
@@ -108,7 +120,8 @@ function(once_test name)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE once_flags once::core ${arg_LIBRARIES} GTest::gtest_main)
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # As once_test_headers.
+  # As once_test_headers.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF once_unhardened ON)
   if(NOT arg_OPTIMISED)
     target_compile_options(${name} PRIVATE -O0)
     once_precompiled(${name} OF once_test_headers)

@@ -275,13 +275,12 @@ class HttpClient::Connection {
   }
 
   Filled fill(Deadline deadline) {
-    std::array<char, kPiece> room;
     for (;;) {
-      const auto came = channel_->receive(room);
+      const auto came = channel_->receive(room_);
       if (!came) return Filled::ended;
       if (*came > 0) {
         used_ = std::chrono::steady_clock::now();
-        unread_.append(room.data(), *came);
+        unread_.append(room_.data(), *came);
         return Filled::some;
       }
       const auto events = static_cast<short>(POLLIN | channel_->wants());
@@ -296,6 +295,7 @@ class HttpClient::Connection {
   const StopSignal stop_;
   std::unique_ptr<net::Channel> channel_;
   std::string unread_;
+  std::array<char, kPiece> room_{};  // Not on the stack, where it would be cleared for each read.
   std::chrono::steady_clock::time_point used_;
 };
 

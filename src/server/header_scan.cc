@@ -32,7 +32,7 @@ std::string_view trimmed(std::string_view text) {
 struct SingleField {
   std::string_view name;  // With its colon.
   std::size_t count = 0;
-  std::string_view value = {};
+  std::string_view value;
 
   void take(std::string_view line) {
     if (!begins_with(line, name)) return;
