@@ -80,13 +80,14 @@ std::vector<Result<Response>> Client::send(std::span<const Request> requests, De
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (sendable(requests[i])) places.push_back(i);
   }
-  places = attempt(requests, places, answers, deadline);
-  if (!places.empty()) attempt(requests, places, answers, deadline);
+  Offsets shown(requests.size());
+  places = attempt(requests, places, shown, answers, deadline);
+  if (!places.empty()) attempt(requests, places, shown, answers, deadline);
   return answers;
 }
 
 std::vector<std::size_t> Client::attempt(std::span<const Request> requests,
-                                         const std::vector<std::size_t>& places,
+                                         const std::vector<std::size_t>& places, Offsets& shown,
                                          std::vector<Result<Response>>& answers,
                                          Deadline deadline) {
   const Result<Keys> keys = options_.credentials->keys(deadline);
@@ -96,7 +97,8 @@ std::vector<std::size_t> Client::attempt(std::span<const Request> requests,
   }
   std::vector<Transfer> transfers;
   for (const std::size_t place : places) {
-    transfers.push_back(signed_transfer(requests[place], *keys));
+    const Duration offset = shown[place].value_or(server_offset_.middle());
+    transfers.push_back(signed_transfer(requests[place], *keys, offset));
   }
   transfers_.perform(transfers, deadline);
   std::vector<std::size_t> mistimed;
@@ -104,10 +106,13 @@ std::vector<std::size_t> Client::attempt(std::span<const Request> requests,
   for (std::size_t i = 0; i < transfers.size(); ++i) {
     Result<Response>& answer = answers[places[i]] = std::move(transfers[i].answer);
     if (!answer) continue;
-    const bool learnt = learn_time(*answer, transfers[i]);
+    const std::optional<Duration> offset = learn_time(*answer, transfers[i]);
     if (answer->status < 400 || answer->status >= 500) continue;
     const ServiceError error = service_error(*answer);
-    if (learnt && wants_other_time(error)) mistimed.push_back(places[i]);
+    if (offset && wants_other_time(error)) {
+      shown[places[i]] = offset;
+      mistimed.push_back(places[i]);
+    }
     if (wants_newer_keys(error)) expired.push_back(places[i]);
   }
   if (!expired.empty()) {
@@ -118,8 +123,8 @@ std::vector<std::size_t> Client::attempt(std::span<const Request> requests,
   return mistimed;
 }
 
-Transfer Client::signed_transfer(const Request& request, const Keys& keys) const {
-  const Time now = options_.clock->now() + server_offset_.latest();
+Transfer Client::signed_transfer(const Request& request, const Keys& keys, Duration offset) const {
+  const Time now = options_.clock->now() + offset;
   Transfer transfer{.method = request.method,
                     .url = options_.endpoint + request.path,
                     .headers = request.headers,
@@ -132,11 +137,12 @@ Transfer Client::signed_transfer(const Request& request, const Keys& keys) const
   return transfer;
 }
 
-bool Client::learn_time(const Response& response, const Transfer& transfer) {
+std::optional<Duration> Client::learn_time(const Response& response, const Transfer& transfer) {
   const std::string_view date = header_of(response.headers, "Date");
   const std::optional<Time> server = date.empty() ? std::nullopt : parse_date(date);
-  if (server) server_offset_.learn(*server, transfer.asked, transfer.answered);
-  return server.has_value();
+  if (!server) return std::nullopt;
+  server_offset_.learn(*server, transfer.asked, transfer.answered);
+  return *server - transfer.answered;
 }
 
 }  // namespace once::aws

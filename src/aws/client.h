@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,8 +40,8 @@ class Client {
   // One attempt for each, all at once, each answered by the deadline. Any answer of the service is
   // a Response, also a refusal. Errors: `unavailable` if it was certainly not sent (no connection,
   // no keys), `unknown` if it was sent and the reply was lost, `invalid` if the reply is not HTTP.
-  // If the signature's time or expired keys are refused, the request is signed again, by the
-  // server's clock and with newer keys, and sent once more.
+  // If the signature's time or expired keys are refused, the request is signed again, by the Date
+  // of the refusal and with newer keys, and sent once more.
   std::vector<Result<Response>> send(std::span<const Request> requests, Deadline deadline);
   Result<Response> send(const Request& request, Deadline deadline);
 
@@ -50,13 +51,17 @@ class Client {
  private:
   Client(ClientOptions options, std::string host, TransferOptions transfers);
 
-  Transfer signed_transfer(const Request& request, const Keys& keys) const;
-  bool learn_time(const Response& response, const Transfer& transfer);
+  // Of each request whose signature's time was refused: the server's time minus ours, by the
+  // refusal.
+  using Offsets = std::vector<std::optional<Duration>>;
 
-  // Sends the requests at `places`. Returns those to send again, because the reason of their
-  // refusal was removed.
+  Transfer signed_transfer(const Request& request, const Keys& keys, Duration offset) const;
+  std::optional<Duration> learn_time(const Response& response, const Transfer& transfer);
+
+  // Sends the requests at `places`, signed by what is `shown` or else by what is believed. Returns
+  // those to send again, because the reason of their refusal was removed.
   std::vector<std::size_t> attempt(std::span<const Request> requests,
-                                   const std::vector<std::size_t>& places,
+                                   const std::vector<std::size_t>& places, Offsets& shown,
                                    std::vector<Result<Response>>& answers, Deadline deadline);
 
   const ClientOptions options_;

@@ -259,6 +259,25 @@ TEST(AwsClient, AWrongClockIsPutRightByTheServersDateAndTheRequestSentOnceMore) 
             Duration(1'000));
 }
 
+// Found by the histories of testing/linearizability: a request was refused for its time.
+TEST(AwsClient, H36_OneWrongDateDoesNotMoveTheTimeOfSignatures) {
+  std::vector<std::string> times;
+  ScriptedPeer peer({[&](Conversation& conversation) {
+    for (const std::string date : {"00:00:00", "00:00:00", "02:00:00", "00:00:00"}) {
+      times.push_back(value_in(conversation.read_request(), "X-Amz-Date"));
+      conversation.send("HTTP/1.1 200 OK\r\nDate: Sun, 30 Aug 2015 " + date +
+                        " GMT\r\nContent-Length: 2\r\n\r\n{}");
+    }
+  }});
+  ManualClock clock(Time(std::chrono::sys_days(std::chrono::year(2015) / 8 / 30)));
+  ClientOptions options = options_for(peer.url());
+  options.clock = &clock;
+  const auto client = Client::open(options).value();
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(client->send({.body = "{}"}, in(kAmple)));
+  peer.end();
+  EXPECT_EQ(times, std::vector<std::string>(4, "20150830T000000Z"));
+}
+
 TEST(AwsClient, AServerThatIsNeverPleasedWithTheTimeIsAskedTwice) {
   int asked = 0;
   ScriptedPeer peer({[&](Conversation& conversation) {

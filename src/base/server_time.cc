@@ -45,7 +45,6 @@ void ServerOffset::learn(Time server, Time asked, Time answered) {
                  .answers = 1};
   if (heard.least > heard.most) return;
   const Lock lock(mutex_);
-  latest_ = std::chrono::floor<Duration>(heard.least + (heard.most - heard.least) / 2);
   if (!believed_) {
     const Interval own{
         .least = -kOwnAgrees, .most = kOwnAgrees, .first = {}, .last = {}, .answers = 1};
@@ -90,11 +89,6 @@ std::optional<Duration> ServerOffset::error() const {
   const Lock lock(mutex_);
   if (!believed_) return std::nullopt;
   return std::chrono::ceil<Duration>((believed_->most - believed_->least) / 2);
-}
-
-Duration ServerOffset::latest() const {
-  const Lock lock(mutex_);
-  return latest_;
 }
 
 bool ServerOffset::is_settled() const {

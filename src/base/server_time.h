@@ -35,9 +35,6 @@ class ServerOffset {
   // The largest error of middle(); empty until something was learnt.
   std::optional<Duration> error() const;
 
-  // By the last answer alone, believed or not: for what the server is to accept.
-  Duration latest() const;
-
   // Two sources agree on it: two answers, or one and our own clock. Before that it may be the word
   // of one wrong answer.
   bool is_settled() const;
@@ -65,7 +62,6 @@ class ServerOffset {
   mutable Mutex mutex_;
   std::optional<Interval> believed_ ONCE_GUARDED_BY(mutex_);
   std::optional<Interval> rumour_ ONCE_GUARDED_BY(mutex_);  // Contradicts it.
-  Duration latest_ ONCE_GUARDED_BY(mutex_){0};
 };
 
 // A time that never goes back and never stands still. When the one it follows turns out to be
