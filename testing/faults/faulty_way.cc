@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "testing/blackbox/served_store.h"
+#include "testing/server_process.h"
+#include "testing/servers/redis_cluster.h"
+
 namespace once::testing {
 namespace {
 
 constexpr std::string_view kLoopback = "127.0.0.1:";
 
 bool is_write(const RelayedRequest& request) {
-  if (request.operation.empty()) return request.method == "PUT" || request.method == "DELETE";
+  if (request.operation.empty()) return request.method != "GET" && request.method != "HEAD";
   return request.operation.ends_with("Item") ? request.operation != "GetItem"
                                              : request.operation == "TransactWriteItems";
 }
@@ -29,6 +33,7 @@ Fault http_fault(WriteFault fault) {
       return Answer{.status = "503 Service Unavailable",
                     .body = "<html><body>No server is available.</body></html>",
                     .headers = {"Content-Type: text/html"}};
+    case WriteFault::hang: return Stall{};
   }
   return Pass{};
 }
@@ -40,13 +45,43 @@ WireRelay::Fate wire_fate(WriteFault fault) {
     case WriteFault::lost_reply: return WireRelay::Fate::drop_reply;
     case WriteFault::lost:
     case WriteFault::foreign_page: return WireRelay::Fate::cut;
+    case WriteFault::hang: return WireRelay::Fate::stall;
   }
   return WireRelay::Fate::pass;
 }
 
+// The servers of a cluster tell clients where the others are, so they are told to tell the relays'
+// ports. That takes them a second: the relays stay for as long as the cluster, which is the whole
+// program.
+const std::vector<std::shared_ptr<WireRelay>>& relays_before(const RedisCluster& cluster) {
+  static const std::vector<std::shared_ptr<WireRelay>> relays = [&] {
+    std::vector<std::shared_ptr<WireRelay>> made;
+    std::vector<std::uint16_t> ports;
+    for (const auto& server : cluster.servers()) {
+      made.push_back(std::make_shared<WireRelay>(server->port()));
+      ports.push_back(made.back()->port());
+    }
+    cluster.announce(ports);
+    return made;
+  }();
+  return relays;
+}
+
+struct ServedDirectory {
+  const ServedStore store;
+  const ServerProcess server{store.address()};
+};
+
 }  // namespace
 
-FaultyWay::FaultyWay(const StoreHarness& harness) : place_(harness.serve()) {
+StoreAtAddress server_under_test() {
+  if (ServedStore::harness().has_server()) return ServedStore::harness().serve();
+  const auto served = std::make_shared<const ServedDirectory>();
+  if (!served->server.running()) throw std::runtime_error("no server");
+  return {served->server.url(), served};
+}
+
+FaultyWay::FaultyWay(StoreAtAddress place) : place_(std::move(place)) {
   const std::size_t at = place_.address.find(kLoopback);
   if (at == std::string::npos) throw std::runtime_error("no server in " + place_.address);
   const std::size_t begin = at + kLoopback.size();
@@ -55,9 +90,13 @@ FaultyWay::FaultyWay(const StoreHarness& harness) : place_(harness.serve()) {
   const auto server = static_cast<std::uint16_t>(std::stoi(place_.address.substr(begin, end)));
   std::uint16_t port = 0;
   if (place_.address.starts_with("redis")) {
-    wire_relay_ = std::make_unique<WireRelay>(server);
-    wire_relay_->decide([this](std::string_view bytes) { return fate_for(bytes); });
-    port = wire_relay_->port();
+    const RedisCluster* const cluster = RedisCluster::shared_with(server);
+    if (cluster != nullptr) {
+      use(relays_before(*cluster));
+    } else {
+      use({std::make_shared<WireRelay>(server)});
+    }
+    port = wire_relays_.front()->port();
   } else {
     relay_ = std::make_unique<Relay>(
         server, [this](const RelayedRequest& request) { return fault_for(request); });
@@ -67,10 +106,45 @@ FaultyWay::FaultyWay(const StoreHarness& harness) : place_(harness.serve()) {
   address_.replace(begin, end - begin, std::to_string(port));
 }
 
-std::unique_ptr<Store> FaultyWay::open() const {
-  Result<std::unique_ptr<Store>> store = open_store(address_);
+// Those of a cluster go on.
+FaultyWay::~FaultyWay() {
+  for (const auto& relay : wire_relays_) {
+    relay->decide(nullptr);
+    relay->edit_replies(nullptr);
+  }
+}
+
+void FaultyWay::use(std::vector<std::shared_ptr<WireRelay>> relays) {
+  wire_relays_ = std::move(relays);
+  for (std::size_t i = 0; i < wire_relays_.size(); ++i) {
+    wire_relays_[i]->decide([this, i](std::string_view bytes) { return fate_for(i, bytes); });
+    wire_relays_[i]->edit_replies([this](std::string& bytes) { skew_reply(bytes); });
+  }
+}
+
+std::string FaultyWay::address(std::optional<std::chrono::seconds> timeout) const {
+  if (!timeout) return address_;
+  constexpr std::string_view kOption = "timeout=";
+  std::string address = address_;
+  if (address.find(kOption) == std::string::npos) {
+    address += address.find('?') == std::string::npos ? '?' : '&';
+    address += kOption;
+  }
+  const std::size_t at = address.find(kOption) + kOption.size();
+  const std::size_t end = std::min(address.find('&', at), address.size());
+  return address.replace(at, end - at, std::to_string(timeout->count()));
+}
+
+std::unique_ptr<Store> FaultyWay::open(std::optional<std::chrono::seconds> timeout) const {
+  Result<std::unique_ptr<Store>> store = open_store(address(timeout));
   if (!store) throw std::runtime_error(store.error().message);
   return std::move(*store);
+}
+
+Once FaultyWay::connect(std::string name_space) const {
+  Result<Once> once = once::open(address_, std::move(name_space));
+  if (!once) throw std::runtime_error(once.error().message);
+  return std::move(*once);
 }
 
 void FaultyWay::set(WriteFault fault, int period) {
@@ -81,31 +155,45 @@ void FaultyWay::set(WriteFault fault, int period) {
   fault_ = fault;
 }
 
+void FaultyWay::hang_server(std::size_t number) { hung_server_ = number; }
+
+void FaultyWay::heal() {
+  hung_server_ = kNoServer;
+  hold_up("");
+  skew(Duration(0));
+  set(WriteFault::none);
+}
+
 bool FaultyWay::is_due() {
   const bool due = fault_ != WriteFault::none && ++writes_ % period_ == 0;
   if (due) ++met_;
   return due;
 }
 
-void FaultyWay::hold_up(std::string name) {
+void FaultyWay::hold_up(std::string name, Duration length) {
   const std::lock_guard lock(mutex_);
   held_up_ = std::move(name);
+  delay_ = length;
+  for (const auto& relay : wire_relays_) relay->set_delay(length);
 }
 
 bool FaultyWay::is_held_up(std::string_view text) {
   const std::lock_guard lock(mutex_);
-  return !held_up_.empty() && text.find(held_up_) != std::string_view::npos;
+  const bool held_up = !held_up_.empty() && text.find(held_up_) != std::string_view::npos;
+  if (held_up) ++met_;
+  return held_up;
 }
 
 void FaultyWay::skew(Duration ahead, int answers) {
   skew_ = ahead;
   skewed_answers_ = answers;
-  if (wire_relay_) wire_relay_->edit_replies([this](std::string& bytes) { skew_reply(bytes); });
 }
 
 // Redis shows its time in two forms: to TIME, seconds as a text of ten digits; in the answers of
 // our scripts, milliseconds as an integer of thirteen.
 void FaultyWay::skew_reply(std::string& bytes) {
+  const Duration ahead = skewed_answers_ > 0 && !is_calm_ ? skew_.load() : Duration(0);
+  if (ahead == Duration(0)) return;
   bool moved = false;
   const auto move = [&](std::string_view before, std::size_t digits, std::int64_t by) {
     for (std::size_t at = 0; (at = bytes.find(before, at)) != std::string::npos;) {
@@ -117,20 +205,33 @@ void FaultyWay::skew_reply(std::string& bytes) {
       moved = true;
     }
   };
-  const Duration ahead = skewed_answers_ > 0 ? skew_.load() : Duration(0);
   move("$10\r\n", 10, ahead.count() / 1'000);
   move(":", 13, ahead.count());
-  if (moved) --skewed_answers_;
+  if (!moved) return;
+  --skewed_answers_;
+  ++met_;
 }
 
 Fault FaultyWay::fault_for(const RelayedRequest& request) {
-  if (is_held_up(request.path) || is_held_up(request.body)) return Delay{WireRelay::kDelay};
+  if (is_calm_) return Pass{};
+  if (hung_server_ == 0) {
+    ++met_;
+    return StallUnsent{};
+  }
+  if (is_held_up(request.path) || is_held_up(request.body)) return Delay{delay_};
   if (is_write(request) && is_due()) return http_fault(fault_);
-  return skew_.load() != Duration(0) && skewed_answers_-- > 0 ? Fault(Redate{skew_})
-                                                              : Fault(Pass{});
+  if (skew_.load() == Duration(0) || skewed_answers_ <= 0) return Pass{};
+  --skewed_answers_;
+  ++met_;
+  return Redate{skew_};
 }
 
-WireRelay::Fate FaultyWay::fate_for(std::string_view bytes) {
+WireRelay::Fate FaultyWay::fate_for(std::size_t server, std::string_view bytes) {
+  if (is_calm_) return WireRelay::Fate::pass;
+  if (server == hung_server_) {
+    ++met_;
+    return WireRelay::Fate::stall;
+  }
   if (is_held_up(bytes)) return WireRelay::Fate::delay;
   return is_write(bytes) && is_due() ? wire_fate(fault_) : WireRelay::Fate::pass;
 }

@@ -1,12 +1,15 @@
-// A store of the harness that $ONCE_TEST_STORE names, opened by its address, with a relay before
-// its real server. The relay does to writes what a test says.
+// The way from clients to a real server on loopback, the store's or `once serve`, with a relay on
+// it. The relay does to writes what a test says.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "once/open.h"
 #include "testing/relay/relay.h"
@@ -17,18 +20,34 @@ namespace once::testing {
 
 enum class WriteFault : std::uint8_t {
   none,
-  repeat,       // A gateway lost the reply, sent it again, and passes on the second reply.
-  lost_reply,   // It was done, and the connection ends.
-  lost,         // It never arrives, and the connection ends.
-  foreign_page  // A balancer answers 503 with a page of its own. Redis: as `lost`.
+  repeat,        // A gateway lost the reply, sent it again, and passes on the second reply.
+  lost_reply,    // It was done, and the connection ends.
+  lost,          // It never arrives, and the connection ends.
+  foreign_page,  // A balancer answers 503 with a page of its own. Redis: as `lost`.
+  hang           // Nothing comes back, and the connection stays. It was done, on Redis it was not.
 };
+
+// The store that $ONCE_TEST_STORE names, if it is a server. Otherwise `once serve` on one that is
+// not.
+StoreAtAddress server_under_test();
 
 class FaultyWay {
  public:
-  explicit FaultyWay(const StoreHarness& harness);
+  // To a store that is a server, or to http://127.0.0.1:PORT.
+  // There is a relay before each server of a cluster.
+  explicit FaultyWay(StoreAtAddress place);
+  ~FaultyWay();
+  FaultyWay(const FaultyWay&) = delete;
+  FaultyWay& operator=(const FaultyWay&) = delete;
+
+  // What clients open, of the relay. A store gives up a request after the timeout, if one is given.
+  std::string address(std::optional<std::chrono::seconds> timeout = {}) const;
 
   // Another client of the same store, through the relay.
-  std::unique_ptr<Store> open() const;
+  std::unique_ptr<Store> open(std::optional<std::chrono::seconds> timeout = {}) const;
+
+  // A client of the store, or of the server that has one.
+  Once connect(std::string name_space = "default") const;
 
   // From now on, every `period`-th write meets this.
   void set(WriteFault fault, int period = 1);
@@ -37,10 +56,20 @@ class FaultyWay {
   static constexpr int kAll = 1'000'000;
   void skew(Duration ahead, int answers = kAll);
 
-  // From now on, requests that name this are held up for WireRelay::kDelay.
-  void hold_up(std::string name);
+  // From now on, requests that name this are held up for so long.
+  void hold_up(std::string name, Duration length = std::chrono::seconds(1));
 
-  // How many writes have met a fault since then.
+  // From now on, nothing that is sent to this one of the servers arrives, and nothing comes back.
+  void hang_server(std::size_t number);
+  std::size_t servers() const { return relay_ ? 1 : wire_relays_.size(); }
+
+  // From now on, nothing of all that.
+  void heal();
+
+  // While it is calm everything passes.
+  void be_calm(bool calm) { is_calm_ = calm; }
+
+  // How many requests have met any of it since set() or heal().
   int met() const { return met_; }
 
  private:
@@ -48,20 +77,25 @@ class FaultyWay {
   bool is_held_up(std::string_view text);
   void skew_reply(std::string& bytes);
   Fault fault_for(const RelayedRequest& request);
-  WireRelay::Fate fate_for(std::string_view bytes);
+  WireRelay::Fate fate_for(std::size_t server, std::string_view bytes);
+  void use(std::vector<std::shared_ptr<WireRelay>> relays);
 
-  StoreAtAddress place_;
+  const StoreAtAddress place_;
   std::string address_;  // Of the relay.
+  std::atomic<bool> is_calm_ = false;
   std::atomic<Duration> skew_{Duration(0)};
   std::atomic<int> skewed_answers_ = 0;
   std::mutex mutex_;
   std::string held_up_;  // Guarded by mutex_.
+  std::atomic<Duration> delay_{Duration(0)};
   std::atomic<WriteFault> fault_ = WriteFault::none;
   std::atomic<int> period_ = 1;
   std::atomic<int> writes_ = 0;
   std::atomic<int> met_ = 0;
-  std::unique_ptr<Relay> relay_;  // One of them.
-  std::unique_ptr<WireRelay> wire_relay_;
+  static constexpr std::size_t kNoServer = 1'000;
+  std::atomic<std::size_t> hung_server_ = kNoServer;
+  std::unique_ptr<Relay> relay_;  // Or for Redis, one before each server:
+  std::vector<std::shared_ptr<WireRelay>> wire_relays_;
 };
 
 }  // namespace once::testing

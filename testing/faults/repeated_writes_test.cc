@@ -16,7 +16,7 @@ class RepeatedWrites : public ::testing::Test {
     way_.set(WriteFault::repeat);
   }
 
-  FaultyWay way_{chosen_harness({"redis"})};
+  FaultyWay way_{chosen_harness({"redis"}).serve()};
   std::unique_ptr<Store> store_;
 };
 
@@ -29,7 +29,7 @@ const Answer& told(const Result<Outcome>& outcome) {
 }
 
 TEST_F(RepeatedWrites, H33_AStoreIsOpenedAndUsedThroughIt) {
-  FaultyWay new_place(chosen_harness({"redis"}));
+  FaultyWay new_place(chosen_harness({"redis"}).serve());
   new_place.set(WriteFault::repeat);
   const std::unique_ptr<Store> opened = new_place.open();
   told<Claimed>(LocalClaims(*opened).take("job", {}));

@@ -21,7 +21,7 @@ class WrongTimes : public ::testing::Test {
     for (int i = 0; i < 5; ++i) ASSERT_TRUE(claims_.seen(ids, 1h).has_value());
   }
 
-  FaultyWay way_{chosen_harness({"redis"})};
+  FaultyWay way_{chosen_harness({"redis"}).serve()};
   std::unique_ptr<Store> store_ = way_.open();
   LocalClaims claims_{*store_};
 };

@@ -73,7 +73,7 @@ void WireRelay::listen() {
 }
 
 void WireRelay::delay() const {
-  const auto until = std::chrono::steady_clock::now() + kDelay;
+  const auto until = std::chrono::steady_clock::now() + delay_.load();
   while (!ending_ && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(kLookAroundMs));
   }

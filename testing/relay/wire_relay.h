@@ -24,10 +24,9 @@ class WireRelay {
     cut,         // The server never sees it, and the connection is closed.
     drop_reply,  // The server has done it, and the connection is closed.
     repeat,      // The server gets it twice; the reply to the second comes back.
-    delay,       // Passes, kDelay later.
+    delay,       // Passes, that much later as set_delay() says: a second.
     stall,       // The server never sees it, and nothing comes back.
   };
-  static constexpr Duration kDelay = std::chrono::seconds(1);
   using Decide = std::function<Fate(std::string_view bytes)>;
 
   // To the server on that loopback port.
@@ -40,6 +39,8 @@ class WireRelay {
 
   // From now on, for connections that are opened; those that there are stay where they are.
   void lead_to(std::uint16_t server_port) { server_port_ = server_port; }
+
+  void set_delay(Duration length) { delay_ = length; }
 
   // From now on, for what clients send. Without one, all passes.
   void decide(Decide decide);
@@ -58,6 +59,7 @@ class WireRelay {
   std::atomic<std::uint16_t> server_port_;
   const Listener listener_ = listen_on_loopback();
   std::atomic<bool> ending_ = false;
+  std::atomic<Duration> delay_{std::chrono::seconds(1)};
 
   std::mutex mutex_;
   Decide decide_;   // Guarded by mutex_.

@@ -1,5 +1,7 @@
 #include "testing/servers/redis_cluster.h"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +13,8 @@ namespace once::testing {
 namespace {
 
 constexpr int kServers = 3;
+
+std::atomic<const RedisCluster*> started_for_all = nullptr;
 
 // The first keys of a slot; none if it is empty.
 std::vector<std::string> keys_in(const RedisServer& server, int slot, int count) {
@@ -33,18 +37,47 @@ RedisCluster::RedisCluster() {
         std::to_string(free_port()), "--appendonly", "no"}));
     all += " 127.0.0.1:" + std::to_string(servers_.back()->port());
   }
-  const std::string said =
-      servers_[0]->cli("--cluster create" + all + " --cluster-replicas 0 --cluster-yes");
+  servers_[0]->cli("--cluster create" + all + " --cluster-replicas 0 --cluster-yes");
+  await_answer("cluster info", "cluster_state:ok");
+}
+
+const RedisCluster& RedisCluster::shared() {
+  static const RedisCluster cluster;
+  started_for_all = &cluster;
+  return cluster;
+}
+
+const RedisCluster* RedisCluster::shared_with(std::uint16_t port) {
+  const RedisCluster* const cluster = started_for_all;
+  const auto has_port = [&](const auto& server) { return server->port() == port; };
+  return cluster != nullptr && std::ranges::any_of(cluster->servers(), has_port) ? cluster
+                                                                                 : nullptr;
+}
+
+void RedisCluster::await_answer(const std::string& command, const std::string& part) const {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   for (const auto& server : servers_) {
-    while (server->cli("cluster info").find("cluster_state:ok") == std::string::npos) {
+    for (;;) {
+      const std::string said = server->cli(command);
+      if (said.find(part) != std::string::npos) break;
       if (std::chrono::steady_clock::now() > deadline) {
-        std::fprintf(stderr, "no cluster of redis-server:\n%s\n", said.c_str());
+        std::fprintf(stderr, "no %s in %s of redis-server:\n%s\n", part.c_str(), command.c_str(),
+                     said.c_str());
         std::abort();
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   }
+}
+
+void RedisCluster::announce(const std::vector<std::uint16_t>& ports) const {
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    server(i).cli("config set cluster-announce-port " + std::to_string(ports[i]));
+  }
+  for (const std::uint16_t port : ports) {
+    await_answer("cluster nodes", ":" + std::to_string(port) + "@");
+  }
+  await_answer("cluster info", "cluster_state:ok");
 }
 
 std::size_t RedisCluster::owner_of(int slot) const {

@@ -20,7 +20,7 @@ RedisOptions empty_database() {
 
 // A cluster has one database.
 const RedisCluster& emptied_cluster() {
-  static const RedisCluster cluster;
+  const RedisCluster& cluster = RedisCluster::shared();
   for (const auto& server : cluster.servers()) server->cli("flushall");
   return cluster;
 }
