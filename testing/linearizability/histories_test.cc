@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <thread>
 
 #include "once/open.h"
@@ -14,19 +13,11 @@
 namespace once::testing {
 namespace {
 
-bool is_long() { return std::getenv("ONCE_LONG") != nullptr; }
-
 // What is only in the memory of the server ends with it.
 std::size_t kills() {
   if (ServedStore::harness().name == "memory") return 0;
-  if (!is_long()) return 4;
+  if (!is_long_run()) return 4;
   return ServedStore::harness().has_server() ? 100 : 1'000;
-}
-
-std::string lines(const std::vector<std::string>& faults) {
-  std::string text;
-  for (const std::string& fault : faults) text += fault + "\n";
-  return text;
 }
 
 // Two kills a history: the time to check one grows with its length.
@@ -57,7 +48,7 @@ TEST(Histories, OfSixteenClientsOfAServerThatIsKilledAreLinearizable) {
     killer.join();
     Once judge = connect();
     const std::vector<std::string> faults = faults_of(workload, recorded, judge);
-    ASSERT_TRUE(faults.empty()) << "history " << number << ":\n" << lines(faults);
+    ASSERT_TRUE(faults.empty()) << "history " << number << ":\n" << lines_of(faults);
   }
 }
 

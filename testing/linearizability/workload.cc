@@ -1,6 +1,7 @@
 #include "testing/linearizability/workload.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 #include <random>
 #include <sstream>
@@ -11,8 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kLease = 1h;    // Longer than any history.
-constexpr Duration kWithin = 20s;  // For one operation, its repeats included.
+constexpr Duration kLease = 1h;  // Longer than any history.
 
 // What all clients of a run share.
 class Record {
@@ -47,7 +47,7 @@ class Client {
         random_(workload.seed * 1'000 + number) {}
 
   void round() {
-    const std::string key = "k" + std::to_string(draw(workload_.keys));
+    const std::string key = "key" + std::to_string(draw(workload_.keys));
     use_claim(key);
     use_document(key);
     use_sum(key);
@@ -69,7 +69,7 @@ class Client {
   template <class History, class Operation, class Call, class Fill>
   void observe(std::map<std::string, History>& history, const std::string& key, Operation operation,
                Call call, Fill fill) {
-    const auto give_up = std::chrono::steady_clock::now() + kWithin;
+    const auto give_up = std::chrono::steady_clock::now() + workload_.within;
     std::uint64_t called = record_.moment();
     auto answer = call();
     while (!answer && answer.error().code == ErrorCode::unavailable &&
@@ -99,7 +99,7 @@ class Client {
     const ClaimRequest request{.owner = operation.owner, .lease = kLease};
     observe(
         record_.histories.claims, key, operation,
-        [&] { return once_.claims().take(key, request, Duration::zero(), kWithin); },
+        [&] { return once_.claims().take(key, request, Duration::zero(), workload_.within); },
         [&](ClaimModel::Operation& taken, const ClaimOutcome& outcome) {
           if (const auto* claimed = std::get_if<Claimed>(&outcome)) {
             taken.answer = Answer::claimed;
@@ -131,19 +131,24 @@ class Client {
         operation.result = "\"done by " + operation.owner + "\"";
         return observe(
             history, held.key, operation,
-            [&] { return claims.complete(held.key, held.ticket, operation.result, kWithin); },
+            [&] {
+              return claims.complete(held.key, held.ticket, operation.result, workload_.within);
+            },
             fill);
       case 1:
       case 2:
         operation.kind = Kind::renew;
         return observe(
             history, held.key, operation,
-            [&] { return claims.renew(held.key, held.ticket, kLease, kWithin); }, fill);
+            [&] { return claims.renew(held.key, held.ticket, kLease, workload_.within); }, fill);
       default:
         operation.kind = Kind::release;
         return observe(
             history, held.key, operation,
-            [&] { return claims.release(held.key, held.ticket, "", Release::retryable, kWithin); },
+            [&] {
+              return claims.release(held.key, held.ticket, "", Release::retryable,
+                                    workload_.within);
+            },
             fill);
     }
   }
@@ -165,7 +170,8 @@ class Client {
     Documents& documents = once_.documents();
     std::optional<std::string> etag;  // As last read; stale by the time of the write, or not.
     observe(
-        history, key, DocumentModel::Operation{}, [&] { return documents.get(key, kWithin); },
+        history, key, DocumentModel::Operation{},
+        [&] { return documents.get(key, workload_.within); },
         [&](DocumentModel::Operation& read, const std::optional<documents::Document>& found) {
           read.answer = Answer::ok;
           if (found) read.bytes = found->content.bytes;
@@ -186,14 +192,16 @@ class Client {
     if (etag && draw(4) == 0) {
       const DocumentModel::Operation operation{.kind = Kind::remove, .expected = etag};
       return observe(
-          history, key, operation, [&] { return documents.remove(key, *etag, {}, kWithin); }, fill);
+          history, key, operation,
+          [&] { return documents.remove(key, *etag, {}, workload_.within); }, fill);
     }
     DocumentModel::Operation operation{.kind = Kind::put, .expected = etag, .bytes = new_name()};
     const documents::Condition condition = etag ? documents::Condition(documents::IfMatch{*etag})
                                                 : documents::Condition(documents::IfAbsent{});
     observe(
         history, key, operation,
-        [&] { return documents.put(key, {*operation.bytes}, condition, {}, kWithin); }, fill);
+        [&] { return documents.put(key, {*operation.bytes}, condition, {}, workload_.within); },
+        fill);
   }
 
   // The answer of an add is a read that was under way at the same time.
@@ -206,7 +214,7 @@ class Client {
     const std::uint64_t called = record_.moment();
     observe(
         history, key, SumModel::Operation{Kind::add, amount},
-        [&] { return tallies.merge(key, request, kWithin); },
+        [&] { return tallies.merge(key, request, workload_.within); },
         [&](SumModel::Operation&, const TallyOutcome& outcome) {
           const auto* merged = std::get_if<Tallied>(&outcome);
           if (merged == nullptr || !merged->value) return;
@@ -215,7 +223,8 @@ class Client {
         });
     if (draw(2) == 0) return;
     observe(
-        history, key, SumModel::Operation{}, [&] { return tallies.read(key, {}, {}, kWithin); },
+        history, key, SumModel::Operation{},
+        [&] { return tallies.read(key, {}, {}, workload_.within); },
         [](SumModel::Operation& read, const std::optional<TallyReading>& found) {
           read.number = found ? std::get<std::int64_t>(found->value) : 0;
         });
@@ -226,7 +235,8 @@ class Client {
     observe(
         record_.histories.logs, key, operation,
         [&] {
-          return once_.log().append(key, {{operation.data}}, {.batch = operation.data}, kWithin);
+          return once_.log().append(key, {{operation.data}}, {.batch = operation.data},
+                                    workload_.within);
         },
         [](Append& appended, const AppendOutcome& outcome) {
           if (const auto* made = std::get_if<Appended>(&outcome)) appended.index = made->first;
@@ -306,6 +316,8 @@ Result<std::vector<std::pair<std::int64_t, std::string>>> whole_log(Log& log,
 
 }  // namespace
 
+bool is_long_run() { return std::getenv("ONCE_LONG") != nullptr; }
+
 Histories run_workload(const Workload& workload, const std::function<Once()>& open,
                        const std::function<void()>& progressed) {
   Record record;
@@ -336,6 +348,12 @@ std::vector<std::string> faults_of(const Workload& workload, const Histories& hi
     if (fault) faults.push_back("log " + stream + ": " + *fault);
   }
   return faults;
+}
+
+std::string lines_of(const std::vector<std::string>& faults) {
+  std::string text;
+  for (const std::string& fault : faults) text += fault + "\n";
+  return text;
 }
 
 }  // namespace once::testing

@@ -17,8 +17,12 @@ struct Workload {
   std::size_t rounds = 20;  // Of each client: one operation on each primitive, or a few.
   std::size_t keys = 3;     // Of each primitive; with fewer there are more conflicts.
   std::uint64_t seed = 1;
-  bool answers_get_lost = false;  // See ClaimModel.
+  bool answers_get_lost = false;               // See ClaimModel.
+  Duration within = std::chrono::seconds(20);  // For one operation, its repeats included.
 };
+
+// Whether more is wanted than `./test` has time for: $ONCE_LONG.
+bool is_long_run();
 
 struct Histories {
   std::map<std::string, LinearizabilityChecker<ClaimModel>::History> claims;
@@ -38,5 +42,7 @@ Histories run_workload(
 // Reads the logs to their ends through `once`.
 std::vector<std::string> faults_of(const Workload& workload, const Histories& histories,
                                    Once& once);
+
+std::string lines_of(const std::vector<std::string>& faults);
 
 }  // namespace once::testing
