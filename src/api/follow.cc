@@ -22,6 +22,8 @@ bool accepts(std::string_view list, std::string_view type) {
   return false;
 }
 
+}  // namespace
+
 Result<bool> asks_to_follow(const Call& call) {
   const auto follow = call.query.find("follow");
   if (follow == call.query.end()) {
@@ -31,8 +33,6 @@ Result<bool> asks_to_follow(const Call& call) {
   if (follow->second == "false") return false;
   return failure(ErrorCode::invalid, "follow is true or false");
 }
-
-}  // namespace
 
 Result<bool> wants_to_follow(Call& call) {
   const Result<bool> follows = asks_to_follow(call);

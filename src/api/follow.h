@@ -23,8 +23,9 @@ struct Following {
 // answers. A response if it asks in an invalid way.
 std::expected<std::optional<Following>, Response> following_of(Call& call);
 
-// Whether the caller asks for follow=true, or accepts text/event-stream. Takes `follow` out of the
-// query.
+// Whether the caller asks for follow=true, or accepts text/event-stream. The second takes `follow`
+// out of the query.
+Result<bool> asks_to_follow(const Call& call);
 Result<bool> wants_to_follow(Call& call);
 
 // A follower that already got the event `last_event_id` continues after it. Otherwise it starts at

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/call.h"
+#include "api/follow.h"
 #include "base/encoding.h"
 #include "primitives/keys.h"
 #include "wire/text.h"
@@ -90,20 +91,38 @@ bool allows(const tokens::Grant& grant, Access access) {
   return access == Access::read || !grant.read_only;
 }
 
-// Why the caller is refused, if it is. If no tokens exist and none are required, everyone may call.
-// A token for one namespace also selects that namespace.
-std::optional<Response> refusal(const Request& request, Access access, Call& call) {
+Response unauthorized(std::string_view why) {
+  return Problem(Code::unauthorized, why).header("WWW-Authenticate", "Bearer").finish();
+}
+
+// A browser's EventSource can send no header: it may give a token in the query, which only follows.
+std::optional<std::string> token_in_query(const Route& route, Call& call) {
+  if (route.follow != Follow::possible) return std::nullopt;
+  const Result<bool> follows = asks_to_follow(call);
+  return follows && *follows ? call.parameter("access_token") : std::nullopt;
+}
+
+// Why the caller is refused, if it is. If there never was a token and none is required, everyone
+// may call. A token for one namespace also selects that namespace.
+std::optional<Response> refusal(const Request& request, const Route& route, Call& call) {
   const tokens::Table& tokens = call.service.tokens();
-  const bool open_to_all = tokens.empty() && !call.service.options().needs_tokens;
-  if (access == Access::none || open_to_all) return std::nullopt;
-  const auto secret = bearer_of(request);
-  const auto grant = secret ? tokens.find(*secret) : std::nullopt;
-  if (!grant) {
-    return Problem(Code::unauthorized, secret ? "the token is not known" : "a token is missing")
-        .header("WWW-Authenticate", "Bearer")
-        .finish();
+  const std::optional<std::string> in_query = token_in_query(route, call);
+  if (route.access == Access::none || call.service.is_open()) return std::nullopt;
+  auto secret = bearer_of(request);
+  const bool is_in_query = !secret && in_query;
+  if (is_in_query) secret = *in_query;
+  if (!secret) return unauthorized("a token is missing");
+  if (!tokens.is_trusted()) {
+    return problem(Code::unavailable, "the tokens were not read from the store for too long");
   }
-  if (!allows(*grant, access)) return problem(Code::forbidden, "the token does not allow this");
+  const auto grant = tokens.find(*secret);
+  if (!grant) return unauthorized("the token is not known");
+  if (!allows(*grant, route.access)) {
+    return problem(Code::forbidden, "the token does not allow this");
+  }
+  if (is_in_query && !grant->read_only) {
+    return problem(Code::forbidden, "only a token that is read-only may be in a query");
+  }
   if (grant->name_space.empty()) return std::nullopt;
   const bool names_one = request.headers.find("Once-Namespace").has_value();
   if (names_one && call.name_space != grant->name_space) {
@@ -157,13 +176,14 @@ std::expected<Resolved, Response> resolve(Service& service, const Request& reque
   Result<void> ok = check_headers(request.headers);
   if (ok) ok = take_namespace(request, call);
   if (ok) ok = take_form(request, call);
+  const Result<void> query = take_query(match.query, call);
   if (ok) {
-    auto refused = refusal(request, match.route->access, call);
+    auto refused = refusal(request, *match.route, call);
     if (refused) return std::unexpected(std::move(*refused));
   }
   const bool named = match.route->path.find("{}") != std::string_view::npos;
   if (ok && named) ok = take_name(match.name, call);
-  if (ok) ok = take_query(match.query, call);
+  if (ok) ok = query;
   if (!ok) return std::unexpected(problem(ok.error()));
   return Resolved{match.route, std::move(call)};
 }
@@ -187,6 +207,8 @@ Answer Service::respond(const Request& request) {
   if (!resolved) return std::move(resolved.error());
   return handle(*resolved);
 }
+
+bool Service::is_open() const { return !tokens_.is_closed() && !options_.needs_tokens; }
 
 Response Service::failed(const Error& error) { return problem(error); }
 

@@ -58,7 +58,10 @@ class EventReceiver {
 struct ServiceOptions {
   std::string name_space = "default";  // Of requests that name none.
   IfStoreDown if_store_down = IfStoreDown::refuse;
-  bool needs_tokens = false;           // Even if none exists: then nobody is let in.
+  bool needs_tokens = false;  // Even if none exists: then nobody is let in.
+  Duration token_trust =
+      std::chrono::minutes(1);         // Tokens read longer ago than that let nobody in.
+  Clock* clock = &system_clock();      // By which tokens expire and grow old.
   std::string instance;                // A different one for each running server.
   Checkpoints* checkpoints = nullptr;  // Null if the store has none. Must outlive the service.
   std::string store;                   // Store::describe(). Anyone may read it.
@@ -68,7 +71,8 @@ struct ServiceOptions {
 
 class Service {
  public:
-  explicit Service(ServiceOptions options = {}) : options_(std::move(options)) {}
+  explicit Service(ServiceOptions options = {})
+      : options_(std::move(options)), tokens_(*options_.clock, options_.token_trust) {}
 
   // Parses the request on the caller's thread; what remains to be done is a plan for a driver. Bad
   // requests are answered at once.
@@ -81,6 +85,9 @@ class Service {
   // service's last request.
   void set_event_receiver(EventReceiver& receiver) { event_receiver_ = &receiver; }
   EventReceiver* event_receiver() const { return event_receiver_; }
+
+  // Whether everyone may call, without a token.
+  bool is_open() const;
 
   const ServiceOptions& options() const { return options_; }
   documents::Contention& contention() { return contention_; }

@@ -15,7 +15,13 @@ namespace once::api {
 
 class ServiceFixture : public ::testing::Test {
  protected:
-  explicit ServiceFixture(ServiceOptions options = {}) : service_(std::move(options)) {}
+  explicit ServiceFixture(ServiceOptions options = {})
+      : service_(with_clock(std::move(options), clock_)) {}
+
+  static ServiceOptions with_clock(ServiceOptions options, Clock& clock) {
+    options.clock = &clock;
+    return options;
+  }
 
   Response call(std::string method, std::string target, std::string body = "",
                 std::vector<Headers::Field> headers = {}) {

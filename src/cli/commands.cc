@@ -49,8 +49,13 @@ std::span<const Command> commands() {
 
 std::span<const Option> common_options() {
   static constexpr std::array kOptions = {
-      Option{"store"},         Option{"namespace"}, Option{"token"},
-      Option{"if-store-down"}, Option{"config"},    Option{"json", Option::Kind::flag},
+      Option{"store"},
+      Option{"namespace"},
+      Option{"token"},
+      Option{"token-file"},
+      Option{"if-store-down"},
+      Option{"config"},
+      Option{"json", Option::Kind::flag},
       Option{"field"},
   };
   return kOptions;

@@ -20,7 +20,8 @@ Every command takes:
 constexpr std::string_view kCommonAfterStores =
     R"(                          A directory where a server runs is that server.
   --namespace NAME        keeps its keys apart from those of other namespaces
-  --token TOKEN           for a server that asks for one
+  --token-file FILE       a file with a token, for a server that asks for one; or give the token itself
+                          in ONCE_TOKEN. (--token TOKEN works too, and stays in the shell's history)
   --if-store-down WHAT    proceed: claim and seen answer as if all were new; refuse: they fail
   --config FILE           options as TOML: at the top level, or in a table named after a command
   --json                  prints the answer as a line of JSON

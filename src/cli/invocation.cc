@@ -1,11 +1,14 @@
 #include "cli/invocation.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <ranges>
 #include <utility>
 
+#include "base/printable_address.h"
 #include "cli/config.h"
+#include "cli/secrets.h"
 #include "wire/text.h"
 
 namespace once::cli {
@@ -81,11 +84,36 @@ std::optional<std::string> from_environment(std::string_view option) {
   return value;
 }
 
+// The token, or the file that it is in, as the strongest place says that has either.
+Result<void> take_token(const Config& config, Invocation& invocation) {
+  struct Place {
+    std::optional<std::string> token;
+    std::optional<std::string> file;
+  };
+  const std::string_view command = invocation.command->name;
+  const std::array places = {
+      Place{invocation.option("token"), invocation.option("token-file")},
+      Place{from_environment("token"), from_environment("token-file")},
+      Place{config.find(command, "token"), config.find(command, "token-file")}};
+  for (const auto& [token, file] : places) {
+    if (token && file) return wrong("a token and a --token-file are given: which one is meant?");
+    if (token) invocation.options.emplace("token", *token);
+    if (token) return {};
+    if (!file) continue;
+    Result<std::string> held = token_in(*file);
+    if (!held) return std::unexpected(std::move(held.error()));
+    invocation.options.emplace("token", std::move(*held));
+    return {};
+  }
+  return {};
+}
+
 Result<void> take_the_rest(Invocation& invocation) {
   std::optional<std::string> file = invocation.option("config");
   if (!file) file = from_environment("config");
   const Result<Config> config = file ? load_config(*file) : Config();
   if (!config) return std::unexpected(config.error());
+  if (Result<void> ok = take_token(*config, invocation); !ok) return ok;
   for (const auto& options : {invocation.verb->options, common_options()}) {
     for (const Option& option : options) {
       std::optional<std::string> value = from_environment(option.name);
@@ -117,7 +145,8 @@ Result<void> check_words(const Invocation& invocation) {
   const std::size_t count = invocation.words.size();
   if (count < verb.least) return wrong("it takes " + std::string(verb.words));
   if (count <= verb.most) return {};
-  const std::string extra = "'" + invocation.words[verb.most] + "' is too much: it takes ";
+  const std::string extra =
+      "'" + printable_address(invocation.words[verb.most]) + "' is too much: it takes ";
   return wrong(extra + (verb.most == 0 ? "no words" : "only " + std::string(verb.words)));
 }
 

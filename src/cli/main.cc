@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <iostream>
+#include <string>
 #include <vector>
 
 #include "cli/invocation.h"
+#include "cli/secrets.h"
 
 namespace {
 
@@ -37,7 +39,9 @@ int run(const Command& command, Words arguments) {
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
-  const std::vector<std::string_view> words(argv + 1, argv + argc);
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  hide_secrets({argv + 1, argv + argc});
+  const std::vector<std::string_view> words(arguments.begin(), arguments.end());
   if (words.empty()) {
     std::cerr << "once: a command is missing; 'once help' lists them\n";
     return kUsage;

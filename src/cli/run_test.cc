@@ -24,6 +24,12 @@ TEST_F(RunVerb, AFailingCommandFreesTheKeyAndItsCodeIsPassedOn) {
   EXPECT_EQ(once("run job -- sh -c 'echo $ONCE_ATTEMPT'").out, "2\n");
 }
 
+TEST_F(RunVerb, ACommandHasNeitherTheTokenNorTheStoresAddress) {
+  const Outcome ran =
+      shell("export ONCE_TOKEN=s3cret; once run job -- env | grep -c '^ONCE_\\(TOKEN\\|STORE\\)'");
+  EXPECT_EQ(ran.out, "0\n") << ran.err;
+}
+
 TEST_F(RunVerb, AKeptFailureIsReplayed) {
   EXPECT_EQ(once("run job --keep-failed -- sh -c 'echo no; exit 7'").exit_code, 7);
   const Outcome second = once("run job -- echo yes");

@@ -79,6 +79,8 @@ Result<server::ServeOptions> options_of(const Invocation& invocation) {
   if (ok) {
     ok = read_count(invocation, "max-tally-bytes", kMostTallyBytes, options.service.tally_bytes);
   }
+  constexpr Duration kLongestTrust = std::chrono::days(7);
+  if (ok) ok = read_duration(invocation, "token-trust", kLongestTrust, options.service.token_trust);
   if (!ok) return std::unexpected(ok.error());
   return options;
 }
@@ -101,6 +103,7 @@ constexpr std::array kOptions = {
     Option{"send-timeout"},
     Option{"request-timeout"},
     Option{"threads"},
+    Option{"token-trust"},
     Option{"log"},
     Option{"open-to-all", Option::Kind::flag},
 };
@@ -134,6 +137,8 @@ commands that are given the directory go through the server.
   --receive-timeout 30s for a request to arrive whole, else 408
   --send-timeout 30s    for a client to take its answer
   --request-timeout 60s for the store to do a request, beyond what a claim waits; at most 60s
+  --token-trust 60s     how long tokens are believed that could not be read from the store again: then
+                        everybody is refused (503), because one of them may have been revoked
   --threads N           that read and write; one for each core without it
   --max-forwards 64     events at their handlers at once; four times as many wait, more get 503
   --if-store-down WHAT  proceed: claims and ids are granted, and events passed, without a guard when

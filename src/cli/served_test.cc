@@ -224,6 +224,20 @@ TEST_F(Served, WhoseServerIsGoneTheyAreUnavailableByUrlAndWorkByDirectory) {
   EXPECT_EQ(once("tally read t").out, "5\n");
 }
 
+TEST_F(Served, ATokenMayBeInAFile) {
+  shell("once token new --field token > token");
+  EXPECT_EQ(once("log read s").exit_code, 1);
+  EXPECT_EQ(once("log read s --token-file token").exit_code, 0);
+  EXPECT_EQ(shell("ONCE_TOKEN_FILE=token once log read s").exit_code, 0);
+  EXPECT_EQ(shell("ONCE_TOKEN=wrong once log read s --token-file token").exit_code, 0);
+  EXPECT_EQ(shell("ONCE_TOKEN_FILE=token once log read s --token wrong").exit_code, 1);
+  write("once.toml", "token-file = 'token'\n");
+  EXPECT_EQ(once("log read s --config once.toml").exit_code, 0);
+  EXPECT_EQ(shell("ONCE_TOKEN=wrong once log read s --config once.toml").exit_code, 1);
+  EXPECT_EQ(once("log read s --token-file token --token wrong").exit_code, 64);
+  EXPECT_EQ(once("log read s --token-file missing").exit_code, 64);
+}
+
 TEST_F(Served, ATokenOfOneNamespaceIsHeldToIt) {
   const std::string token = once("token new --namespace n --read-only --field token").out;
   const std::string as = " --token " + token.substr(0, token.size() - 1);

@@ -12,7 +12,7 @@ int make(const Invocation& invocation) {
   api::JsonObject body;
   if (const auto bound = invocation.option("namespace")) body.text("namespace", *bound);
   if (invocation.flag("read-only")) body.boolean("read_only", true);
-  add_texts(body, invocation, {"label"});
+  add_texts(body, invocation, {"label", "expires"});
   // The namespace is what the token is bound to, not where the request goes.
   api::Request request{"POST", "/v1/tokens", {}, body.finish()};
   // Sent once: the token of a first try would be known to nobody, and stay.
@@ -23,10 +23,16 @@ int make(const Invocation& invocation) {
 int list(const Invocation& invocation) {
   const api::Request request{"GET", "/v1/tokens", {}, ""};
   return print_answer(invocation, open_target(invocation)->call(request), [](api::Json body) {
-    Table table({"ID", "NAMESPACE", "READ ONLY", "CREATED", "LABEL"});
+    Table table({"ID", "NAMESPACE", "READ ONLY", "CREATED", "EXPIRES", "LABEL"});
     for (const api::Json token : simdjson::dom::array(body["tokens"])) {
       table.add({member(token, "id"), member(token, "namespace"), member(token, "read_only"),
-                 member(token, "created_at"), member(token, "label")});
+                 member(token, "created_at"), member(token, "expires_at"), member(token, "label")});
+    }
+    simdjson::dom::array damaged;
+    if (body["damaged"].get(damaged) == simdjson::SUCCESS) {
+      for (const api::Json id : damaged) {
+        table.add({shown(id), "", "", "", "", "damaged: it lets nobody in, and can be revoked"});
+      }
     }
     table.print();
   });
@@ -37,7 +43,8 @@ int revoke(const Invocation& invocation) {
   return print_answer(invocation, open_target(invocation)->write(request), [](api::Json) {});
 }
 
-constexpr std::array kNewOptions = {Option{"read-only", Option::Kind::flag}, Option{"label"}};
+constexpr std::array kNewOptions = {Option{"read-only", Option::Kind::flag}, Option{"label"},
+                                    Option{"expires"}};
 constexpr std::array kVerbs = {
     Verb{.name = "new", .options = kNewOptions, .run = make},
     Verb{.name = "list", .run = list},
@@ -49,16 +56,16 @@ constexpr std::array kVerbs = {
 const Command kCommand = {
     .name = "token",
     .summary = "Makes, lists and revokes tokens that let callers in",
-    .help = R"(Usage: once token new [--namespace N] [--read-only] [--label TEXT]
+    .help = R"(Usage: once token new [--namespace N] [--read-only] [--expires 90d] [--label TEXT]
        once token list
        once token revoke ID
 
 'new' prints a token, this once: the store keeps only its hash. As soon as a store has a token, its
-server asks every caller for one (Authorization: Bearer TOKEN; commands take it from --token or
+server asks every caller for one (Authorization: Bearer TOKEN; commands take it from --token-file or
 ONCE_TOKEN). A token with a namespace works in that one alone; one that is --read-only changes
 nothing. Only a token with neither may make, list and revoke tokens. A server knows of a change within
-two seconds. Where the last token is revoked, a server on loopback is open again, and one that listens
-beyond it lets nobody in until there is a new one (on a directory: made with the server stopped).
+two seconds. A store that ever had a token stays closed: once the last one is revoked or has expired,
+nobody is let in until there is a new one (on a directory: made with the server stopped).
 
 Example:
   once token new --namespace billing --label "the billing service"

@@ -34,6 +34,10 @@ sigset_t passed_on_signals() {
   return set;
 }
 
+// What opens the store is not the command's: it would be in the hands of all that the command runs.
+constexpr std::array<std::string_view, 3> kWithheld = {"ONCE_TOKEN", "ONCE_TOKEN_FILE",
+                                                       "ONCE_STORE"};
+
 // This process's variables with more of them, or other values. A value with a NUL cannot be passed.
 std::vector<std::string> variables_with(const Environment& more) {
   std::vector<std::string> variables;
@@ -42,7 +46,8 @@ std::vector<std::string> variables_with(const Environment& more) {
     const std::string_view name = variable.substr(0, variable.find('='));
     const bool replaced =
         std::ranges::any_of(more, [&](const auto& pair) { return pair.first == name; });
-    if (!replaced) variables.emplace_back(variable);
+    const bool withheld = std::ranges::find(kWithheld, name) != kWithheld.end();
+    if (!replaced && !withheld) variables.emplace_back(variable);
   }
   for (const auto& [name, value] : more) {
     if (value.find('\0') != std::string::npos) continue;

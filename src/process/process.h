@@ -40,7 +40,9 @@ enum class Job : std::uint8_t { background, foreground };
 // Descriptors that are neither `input` nor an output are this process's.
 struct Command {
   std::vector<std::string> words;
-  Environment environment;                // Besides this process's variables, or in their place.
+  // Besides this process's variables, or in their place. The token and the store's address are not
+  // passed on.
+  Environment environment;
   std::optional<std::string_view> input;  // All that it can read. Must outlive the process.
   std::vector<Output> outputs;
   Job job = Job::background;

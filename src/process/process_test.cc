@@ -109,6 +109,17 @@ TEST_F(ProcessTest, AVariableReplacesOursAndOneWithANulIsLeftOut) {
   EXPECT_EQ(process.value()->wait().outputs[0].bytes, "newunset\n");
 }
 
+TEST_F(ProcessTest, ACommandHasNeitherTheTokenNorTheStoresAddress) {
+  for (const char* name : {"ONCE_TOKEN", "ONCE_TOKEN_FILE", "ONCE_STORE"}) {
+    ASSERT_EQ(::setenv(name, "s3cret", 1), 0);
+  }
+  const auto process = Process::start({.words = {"env"}, .outputs = {{STDOUT_FILENO}}}, guardian_);
+  const std::string variables = process.value()->wait().outputs[0].bytes;
+  EXPECT_EQ(variables.find("s3cret"), std::string::npos) << variables;
+  EXPECT_NE(variables.find("PATH="), std::string::npos);
+  for (const char* name : {"ONCE_TOKEN", "ONCE_TOKEN_FILE", "ONCE_STORE"}) ::unsetenv(name);
+}
+
 TEST_F(ProcessTest, ACommandThatIsStoppedEndsAndSaysSo) {
   const std::string up = path("up");
   ASSERT_EQ(::mkfifo(up.c_str(), 0600), 0);

@@ -4,6 +4,7 @@
 #include <stop_token>
 #include <utility>
 
+#include "base/printable_address.h"
 #include "client/url.h"
 #include "local/local.h"
 #include "once/entropy.h"
@@ -51,7 +52,7 @@ Result<ClaimsPlace> at_server(const ProxyOptions& options) {
   auto server = remote::connect(options.store, options.token, options.name_space, system_clock(),
                                 system_entropy(), {}, wire::DataForm::json);
   if (!server) return std::unexpected(std::move(server.error()));
-  return ClaimsPlace{nullptr, nullptr, std::move(*server), options.store};
+  return ClaimsPlace{nullptr, nullptr, std::move(*server), printable_address(options.store)};
 }
 
 // The workers block in calls of the store, so their commits are grouped.

@@ -1,5 +1,6 @@
 #include "server/serve.h"
 
+#include <tuple>
 #include <utility>
 
 #include "api/checkpoints.h"
@@ -14,6 +15,7 @@
 #include "server/running_metrics.h"
 #include "server/server.h"
 #include "server/store_sweep.h"
+#include "server/token_watch.h"
 #include "server/warnings.h"
 #include "wire/text.h"
 
@@ -28,22 +30,34 @@ StartupFacts startup_facts(const ServeOptions& options, const tokens::Table& tok
   return collect_facts(
       {.store = options.store,
        .listen = options.listen,
-       .has_tokens = !tokens.empty(),
+       .has_tokens = tokens.is_closed(),
+       .no_token_left = tokens.is_closed() && tokens.empty(),
        .if_store_down_proceed = options.service.if_store_down == IfStoreDown::proceed,
        .max_connections = options.settings.max_connections});
 }
 
 Result<void> check_listen(const ServeOptions& options, const tokens::Table& tokens) {
-  if (is_loopback(options.listen) || options.open_to_all || !tokens.empty()) return {};
+  if (is_loopback(options.listen) || options.open_to_all || tokens.is_closed()) return {};
   return failure(ErrorCode::invalid, "refusing to listen on " + options.listen +
                                          " without tokens; see 'once help serve'");
 }
 
-// Another process on the same store may have made or revoked tokens. After an error the next round
-// tries again.
-void refresh_tokens(BatchingDriver& driver, tokens::Table& table) {
-  Result<std::vector<tokens::Token>> known = driver.run(tokens::list());
-  if (known) table.replace(std::move(*known));
+// After an error the next round tries again.
+void refresh_tokens(BatchingDriver& driver, TokenWatch& watch) {
+  const Time asked = system_clock().now();
+  watch.take(driver.run(tokens::list()), asked);
+  if (watch.lacks_mark()) std::ignore = driver.run(tokens::mark_closed());
+}
+
+// What cannot be read does not keep a server from starting: it lets nobody in.
+Result<void> read_tokens(Store& store, TokenWatch& watch) {
+  const Time asked = system_clock().now();
+  Result<tokens::Listing> known = BlockingDriver(store).run(tokens::list());
+  if (!known && known.error().code != ErrorCode::corrupt) {
+    return std::unexpected(std::move(known.error()));
+  }
+  watch.take(std::move(known), asked);
+  return {};
 }
 
 // The server uses the driver, the events and the hub; these two use the driver, which answers to
@@ -87,9 +101,8 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   // Beyond loopback, revoking the last token must not let everyone in.
   options.service.needs_tokens = !is_loopback(options.listen) && !options.open_to_all;
   api::Service service(options.service);
-  Result<std::vector<tokens::Token>> known = BlockingDriver(**store).run(tokens::list());
-  if (!known) return std::unexpected(std::move(known.error()));
-  service.tokens().replace(std::move(*known));
+  TokenWatch token_watch(service.tokens(), journal, service.metrics().registry());
+  if (Result<void> ok = read_tokens(**store, token_watch); !ok) return ok;
   if (Result<void> ok = check_listen(options, service.tokens()); !ok) return ok;
   Observer observer(service.metrics(), journal, options.service.instance);
   const std::unique_ptr<MeteredStore> metered = meter(**store);
@@ -106,7 +119,7 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   service.set_event_receiver(*events);
   const Stopping stop{server, *events, *hub};
   const Periodic refreshing(system_clock(), kTokensEvery, [&] {
-    refresh_tokens(driver, service.tokens());
+    refresh_tokens(driver, token_watch);
     return false;
   });
   responder.emplace(service, driver, *hub, observer, options.settings.work);

@@ -23,6 +23,8 @@ struct Rule {
 constexpr std::array kRules = {
     Rule{{"open_to_all", "no token is asked for: everyone who reaches the port may do everything"},
          [](const StartupFacts& now) { return !is_loopback(now.listen) && !now.has_tokens; }},
+    Rule{{"no_token_left", "the store had tokens and has none now: nobody is let in"},
+         [](const StartupFacts& now) { return now.no_token_left; }},
     Rule{{"plain_http", "what goes over the network is not encrypted, tokens included"},
          [](const StartupFacts& now) { return !is_loopback(now.listen); }},
     Rule{{"memory", "the store is in memory: all is forgotten when this process ends"},

@@ -27,6 +27,7 @@ struct StartupFacts {
   std::string store;   // Its address.
   std::string listen;  // host:port
   bool has_tokens = false;
+  bool no_token_left = false;  // There were some.
   bool if_store_down_proceed = false;
   bool after_unknown_retry = false;  // Of a proxy.
   std::size_t max_connections = 0;

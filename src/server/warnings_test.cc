@@ -40,6 +40,7 @@ TEST(Warnings, EachHasItsReason) {
               now.has_tokens = true;
             }),
             Names{"plain_http"});
+  EXPECT_EQ(with([](StartupFacts& now) { now.no_token_left = true; }), Names{"no_token_left"});
   EXPECT_EQ(with([](StartupFacts& now) { now.store = "memory:"; }), Names{"memory"});
   EXPECT_EQ(with([](StartupFacts& now) { now.store = "rocksdb:/x?durability=relaxed"; }),
             Names{"relaxed"});

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/printable_address.h"
 #include "once/open.h"
 #include "once/queues.h"
 #include "server/lifetime.h"
@@ -112,8 +113,8 @@ Result<void> serve(const ServeOptions& options,
   server::MetricsServer watchers(registry);
   const Result<std::string> told = watchers.listen_if_asked(options.metrics_listen);
   if (!told) return std::unexpected(told.error());
-  ready("once: working on " + (*queue)->describe() + ", with " + options.store + "; " +
-        std::to_string(options.worker.concurrency) + " at once" + *told);
+  ready("once: working on " + (*queue)->describe() + ", with " + printable_address(options.store) +
+        "; " + std::to_string(options.worker.concurrency) + " at once" + *told);
   warn_of_replays(journal, **queue, options.worker.ttl);
   warn_of_losses(journal, **queue);
   const Signals stopping(signals, worker);
