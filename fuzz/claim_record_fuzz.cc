@@ -44,9 +44,13 @@ void check_expiry(const ClaimRecord& record) {
 
 // A ticket comes from outside: a malformed one is `invalid`, not `corrupt`.
 void check_ticket(const std::string& text) {
-  const auto open = claims::unseal({text});
+  const StoreSecret secret{.key = {1, 2}, .created = kNow};
+  const Key key = claims::claim_key("default", "job");
+  const auto open = claims::unseal({text}, key, secret);
   if (open) {
-    require(claims::seal(*open).text == text);
+    const Ticket sealed = claims::seal(*open, key, secret);
+    require((sealed.text == text) == open->vouched);
+    require(claims::unseal(sealed, key, secret)->record == open->record);
   } else {
     require(open.error().code == ErrorCode::invalid);
   }

@@ -13,8 +13,11 @@
 #include <variant>
 #include <vector>
 
+#include "once/blocking_driver.h"
 #include "once/faulty_store.h"
 #include "once/metered_store.h"
+#include "primitives/keys.h"
+#include "primitives/store_secret.h"
 #include "testing/manual_clock.h"
 #include "testing/stores/chosen_store.h"
 
@@ -30,13 +33,14 @@ inline std::size_t as_many_as(std::size_t in_memory, std::size_t on_a_server) {
   return chosen_harness({"memory"}).has_server() ? on_a_server : in_memory;
 }
 
-// Items that are there and have not expired.
+// Items that are there and have not expired, without those of the store itself.
 inline std::size_t items_in(Store& store) {
   std::size_t count = 0;
   ListRequest request{.limit = 1'000};
   do {
     const ListPage page = store.list(request).value();
-    count += page.items.size();
+    for (const ListPage::Listed& listed : page.items)
+      count += keys::is_of_store(listed.key) ? 0 : 1;
     request.cursor = page.cursor;
   } while (!request.cursor.empty());
   return count;
@@ -51,6 +55,14 @@ class FaultyStoreTest : public ::testing::Test {
     const std::uint64_t total =
         now.get.calls + now.scan.calls + now.list.calls + now.commit.calls + now.commit_each.calls;
     return total - std::exchange(calls_, total);
+  }
+
+  // The stores have their secret, and this process has read it: then no call of a test does.
+  void know_secret() {
+    const StoreSecret* const secret =
+        BlockingDriver(*memory_, clock_, entropy_).run(read_store_secret()).value();
+    metered_->secret().set(*secret);
+    faulty_->secret().set(*secret);
   }
 
   // The next calls meet these.

@@ -49,7 +49,7 @@ class PlanTask final : public Task {
   using Done = std::move_only_function<void(Result<T>)>;
 
   PlanTask(Store& store, Entropy& entropy, Plan<T> plan, Done done)
-      : Task(store.limits(), entropy),
+      : Task(store.limits(), entropy, store.secret()),
         store_(store),
         plan_(std::move(plan)),
         done_(std::move(done)) {

@@ -32,7 +32,8 @@ class BlockingDriver {
   class Run final : public detail::PlanState {
    public:
     explicit Run(BlockingDriver& driver)
-        : PlanState(driver.store_.limits(), driver.entropy_), store_(driver.store_) {}
+        : PlanState(driver.store_.limits(), driver.entropy_, driver.store_.secret()),
+          store_(driver.store_) {}
     Time now() override { return store_.now(); }
 
    private:

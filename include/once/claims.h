@@ -28,7 +28,7 @@ struct ClaimRequest {
   Duration ttl = std::chrono::hours(24);  // How long an outcome is kept after completion.
 };
 
-// Proof of one claim: opaque text of printable ASCII.
+// Proof of one claim: opaque text of printable ASCII. What the store did not give out is fenced.
 struct Ticket {
   std::string text;
 };
@@ -69,7 +69,8 @@ struct Settled {
 using SettleOutcome = std::variant<Settled, Fenced, Mismatch>;
 
 struct ClaimState {
-  enum class Kind : std::uint8_t { busy, done, failed };
+  // Corrupt: the record is damaged, and nothing else is known of the claim. Forgetting removes it.
+  enum class Kind : std::uint8_t { busy, done, failed, corrupt };
   Kind kind = Kind::busy;
   std::string owner;
   std::int64_t fence = 0;
@@ -106,9 +107,10 @@ Plan<SettleOutcome> complete(Key key, Ticket ticket, Bytes result);
 // Frees the key for the next attempt, or records the failure as its outcome.
 Plan<SettleOutcome> release(Key key, Ticket ticket, Bytes failure, Release how);
 
-// Forgets the key, in any state. False if there was no claim.
+// Forgets the key, in any state, also a damaged one. False if there was no claim.
 Plan<bool> forget(Key key);
 
+// `corrupt` if the record is damaged.
 Plan<std::optional<ClaimState>> show(Key key);
 
 struct Seen {

@@ -1,6 +1,7 @@
 // The source of versions, jitter and ids. Injected, so that a simulation can be repeated.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -19,6 +20,10 @@ class Entropy {
   // Evenly spread in [0, bound]; 0 when bound is not positive.
   Duration random_below(Duration bound);
 
+  // 128 bits for a secret. The system's cannot be guessed from anything else that it gave; those of
+  // a seed follow from the seed.
+  std::array<std::uint64_t, 2> unguessable();
+
   // Never the same twice. Counts up from a random start: two processes collide only if their starts
   // in 2^64 lie closer together than the number of versions they make.
   Version version();
@@ -27,7 +32,12 @@ class Entropy {
   Version versions(std::uint64_t count);
 
  private:
+  enum class Source : std::uint8_t { seed, system };
+  friend Entropy& system_entropy();
+  Entropy(std::uint64_t seed, Source source);
+
   const std::uint64_t seed_;
+  const Source source_;
   std::atomic<std::uint64_t> drawn_ = 0;
   std::atomic<std::uint64_t> next_version_;
 };

@@ -12,7 +12,8 @@
 // the Result instead. `co_return failure(...)` ends with an error. A plan does not throw.
 //
 // A plan has no clock, no randomness and no threads of its own: `co_await store_now()`,
-// `store_limits()`, `fresh_version()` and `random_number()` are answered at once by the driver.
+// `store_limits()`, `fresh_version()`, `random_number()` and the like are answered at once by the
+// driver.
 //
 // What a step refers to (keys, writes, a change) must stay alive until it is answered: name it in
 // the plan, do not pass a temporary. Arguments of a plan are taken by value for the same reason.
@@ -100,6 +101,10 @@ inline detail::StoreNow store_now() { return {}; }
 inline detail::StoreLimits store_limits() { return {}; }  // A pointer, good for the plan's life.
 inline detail::FreshVersion fresh_version() { return {}; }
 inline detail::RandomNumber random_number() { return {}; }
+inline detail::Unguessable unguessable() { return {}; }  // 128 bits for a secret.
+
+// What this process knows of the store's secret: a pointer, good for the plan's life.
+inline detail::KnownSecret store_secret() { return {}; }
 
 // From here on the steps of the whole operation go before those of others, by a way of their own
 // where a driver has several: for what is worthless when it is late, as a renewal is.

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "once/detail/secret_cell.h"
 #include "once/error.h"
 #include "once/write.h"
 
@@ -126,6 +127,9 @@ class Store {
   // as absent either way.
   virtual Result<Swept> sweep(std::size_t limit) = 0;
 
+  // Where this process remembers a secret that the store keeps. The store itself does not use it.
+  detail::SecretCell& secret() { return secret_; }
+
  protected:
   // Requests arrive here checked: within limits(), well formed, no key twice, versions given.
   virtual Result<std::vector<std::optional<Item>>> do_get(std::span<const Key> keys) = 0;
@@ -136,6 +140,9 @@ class Store {
   // One by one, unless the engine has something better.
   virtual std::vector<Result<CommitOutcome>> do_commit_each(
       std::span<const Transaction> transactions);
+
+ private:
+  detail::SecretCell secret_;
 };
 
 }  // namespace once

@@ -46,6 +46,24 @@ TEST_F(ApiClaims, ATakenOverTicketIsFenced) {
   }
 }
 
+TEST_F(ApiClaims, H46_ADamagedRecordIsListedAndDeleted) {
+  post("/v1/claims/sound", "{}");
+  Write write = put(claims::claim_key("default", "bad"), "damaged", absent());
+  write.version = {1};
+  ASSERT_TRUE(store_->commit({&write, 1}));
+  expect_problem(get("/v1/claims/bad"), 500, "corrupt");
+  expect_problem(post("/v1/claims/bad", "{}"), 500, "corrupt");
+  const Response all = get("/v1/claims");
+  EXPECT_EQ(all.status, 200);
+  EXPECT_NE(all.body.find(R"({"key":"bad","state":"corrupt"})"), std::string::npos) << all.body;
+  EXPECT_NE(all.body.find(R"("key":"sound")"), std::string::npos) << all.body;
+  EXPECT_EQ(field(get("/v1/claims?state=corrupt"), "claims"),
+            R"([{"key":"bad","state":"corrupt"}])");
+  EXPECT_EQ(call("DELETE", "/v1/claims/bad").status, 204);
+  EXPECT_EQ(field(get("/v1/claims?state=corrupt"), "claims"), "[]");
+  EXPECT_EQ(post("/v1/claims/bad", "{}").status, 201);
+}
+
 TEST_F(ApiClaims, ReleasedIsFreeAndFinalIsAnOutcome) {
   std::string ticket = field(post("/v1/claims/a", "{}"), "ticket");
   EXPECT_EQ(post("/v1/claims/a/release", R"({"ticket":")" + ticket + R"("})").status, 200);

@@ -51,7 +51,7 @@ Plan<Response> listed(std::vector<std::string> prefixes, Place place, std::size_
     const ListRequest request{prefixes[place.prefix], place.cursor, stride};
     const ListPage page = co_await list(request);
     for (const Listed& item : page.items) {
-      if (item.key == keys::birth_mark()) continue;
+      if (keys::is_of_store(item.key)) continue;
       items.append(items.empty() ? "" : ",").append(item_json(item));
     }
     examined += stride;

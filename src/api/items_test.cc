@@ -1,5 +1,7 @@
+#include "wire/items.h"
 #include "api/service_fixture.h"
 #include "once/blocking_driver.h"
+#include "primitives/keys.h"
 
 namespace once::api {
 namespace {
@@ -53,6 +55,16 @@ TEST_F(Items, AreWalkedInPages) {
   const Response one = call("GET", "/v1/items", "", {{"Once-Namespace", "n"}});
   EXPECT_NE(one.body.find("claim/n/a"), std::string::npos) << one.body;
   EXPECT_EQ(one.body.find("claim/default"), std::string::npos) << one.body;
+}
+
+TEST_F(Items, TheStoresOwnItemsAreNeitherListedNorTaken) {
+  post("/v1/claims/a", "{}");
+  const std::optional<Item> secret = store_->get(keys::store_secret()).value();
+  ASSERT_TRUE(secret.has_value());
+  const Response page = get("/v1/items");
+  EXPECT_EQ(page.body.find("store/"), std::string::npos) << page.body;
+  const std::string item = wire::item_json({keys::store_secret(), *secret});
+  expect_problem(post("/v1/items", body_of(item)), 400, "invalid");
 }
 
 TEST_F(Items, OthersAreLeftWhereTheyStand) {

@@ -12,6 +12,7 @@
 #include "once/faulty_store.h"
 #include "once/local.h"
 #include "primitives/keys.h"
+#include "primitives/store_secret.h"
 #include "stores/decorators/decorator.h"
 #include "testing/limited_store.h"
 #include "testing/openapi_operations.h"
@@ -58,6 +59,9 @@ class World {
     if (behind == Behind::silent) store_ = inject_faults(*memory_, {.fail_after = 1.0}, clock_);
     if (behind == Behind::rotten) plant_rot();
     if (behind == Behind::rival) store_ = std::make_unique<RivalStore>(*memory_, clock_, entropy_);
+    // What goes wrong is the call of the case, not the first look at the store.
+    const auto secret = BlockingDriver(*memory_, clock_, entropy_).run(read_store_secret());
+    if (store_) store_->secret().set(**secret);
   }
 
   Response perform(const Step& step) {

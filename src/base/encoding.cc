@@ -38,11 +38,23 @@ constexpr Digits hex_digits() {
 
 constexpr Digits kHexDigits = hex_digits();
 
+std::uint32_t byte_at(std::string_view bytes, std::size_t at) {
+  return static_cast<std::uint8_t>(bytes[at]);
+}
+
+// Three bytes are four digits.
 std::string encode_sixes(std::string_view bytes, std::string_view alphabet) {
   std::string text((bytes.size() * 4 + 2) / 3, '\0');
+  auto out = text.begin();
+  for (; bytes.size() >= 3; bytes.remove_prefix(3)) {
+    const std::uint32_t held = byte_at(bytes, 0) << 16 | byte_at(bytes, 1) << 8 | byte_at(bytes, 2);
+    *out++ = alphabet[held >> 18];
+    *out++ = alphabet[held >> 12 & 63];
+    *out++ = alphabet[held >> 6 & 63];
+    *out++ = alphabet[held & 63];
+  }
   std::uint32_t held = 0;
   int bits = 0;
-  auto out = text.begin();
   for (const char c : bytes) {
     held = held << 8 | static_cast<std::uint8_t>(c);
     for (bits += 8; bits >= 6; bits -= 6) *out++ = alphabet[held >> (bits - 6) & 63];
@@ -52,20 +64,33 @@ std::string encode_sixes(std::string_view bytes, std::string_view alphabet) {
 }
 
 std::optional<Bytes> decode_sixes(std::string_view text, const Digits& digits) {
-  Bytes bytes;
-  bytes.reserve(text.size() * 3 / 4);
+  const auto digit_at = [&](std::size_t at) -> std::uint32_t { return digits[byte_at(text, at)]; };
+  Bytes bytes(text.size() * 3 / 4, '\0');
+  auto out = bytes.begin();
+  std::uint32_t any = 0;
+  for (; text.size() >= 4; text.remove_prefix(4)) {
+    const std::uint32_t a = digit_at(0);
+    const std::uint32_t b = digit_at(1);
+    const std::uint32_t c = digit_at(2);
+    const std::uint32_t d = digit_at(3);
+    any |= a | b | c | d;
+    const std::uint32_t held = a << 18 | b << 12 | c << 6 | d;
+    *out++ = static_cast<char>(held >> 16);
+    *out++ = static_cast<char>(held >> 8);
+    *out++ = static_cast<char>(held);
+  }
   std::uint32_t held = 0;
   int bits = 0;
-  for (const char c : text) {
-    const std::uint8_t digit = digits.at(static_cast<std::uint8_t>(c));
-    if (digit == kNoDigit) return std::nullopt;
-    held = held << 6 | digit;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    any |= digit_at(i);
+    held = held << 6 | digit_at(i);
     bits += 6;
     if (bits >= 8) {
       bits -= 8;
-      bytes += static_cast<char>(held >> bits);
+      *out++ = static_cast<char>(held >> bits);
     }
   }
+  if (any > 63) return std::nullopt;
   // The bits left over are zero, and fewer than a digit has: every text has one form.
   if (bits >= 6 || (held & ((1U << bits) - 1)) != 0) return std::nullopt;
   return bytes;

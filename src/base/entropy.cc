@@ -20,7 +20,16 @@ std::uint64_t seed_from_system() {
 
 }  // namespace
 
-Entropy::Entropy(std::uint64_t seed) : seed_(mixed(seed)), next_version_(mixed(~seed)) {}
+Entropy::Entropy(std::uint64_t seed) : Entropy(seed, Source::seed) {}
+
+Entropy::Entropy(std::uint64_t seed, Source source)
+    : seed_(mixed(seed)), source_(source), next_version_(mixed(~seed)) {}
+
+// random() can be undone: two numbers tell all later ones.
+std::array<std::uint64_t, 2> Entropy::unguessable() {
+  if (source_ == Source::seed) return {random(), random()};
+  return {seed_from_system(), seed_from_system()};
+}
 
 std::uint64_t Entropy::random() {
   return mixed(seed_ + drawn_.fetch_add(1, std::memory_order_relaxed));
@@ -42,7 +51,7 @@ Version Entropy::versions(std::uint64_t count) {
 }
 
 Entropy& system_entropy() {
-  static Entropy entropy(seed_from_system());
+  static Entropy entropy(seed_from_system(), Entropy::Source::system);
   return entropy;
 }
 

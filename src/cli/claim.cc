@@ -190,7 +190,7 @@ const Command kCommand = {
        once claim release KEY --ticket TICKET [--failure JSON] [--final]
        once claim forget KEY
        once claim show KEY
-       once claim list [--state busy|done|failed] [--limit N]
+       once claim list [--state busy|done|failed|corrupt] [--limit N]
 
 take grants KEY until the lease ends and prints a ticket, with which its holder renews, completes or
 releases. Exit 0: it is ours. 75: another holder has it; --wait comes back so long. 1: it is done

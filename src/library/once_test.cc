@@ -7,8 +7,10 @@
 #include <stdexcept>
 #include <thread>
 
+#include "once/blocking_driver.h"
 #include "once/faulty_store.h"
 #include "once/memory_store.h"
+#include "primitives/store_secret.h"
 #include "remote/remote.h"
 #include "stores/decorators/decorator.h"
 #include "testing/code_of.h"
@@ -31,7 +33,17 @@ class OnceTest : public ::testing::TestWithParam<Where> {
     if (server_ != nullptr) {
       return Once(remote::connect(server_->url(), "", "test", clock_, entropy_).value());
     }
-    return Once(std::make_unique<Decorator<Store>>(*faulty_), "test", clock_, entropy_);
+    auto here = std::make_unique<Decorator<Store>>(*faulty_);
+    here->secret().set(known_secret_);
+    return Once(std::move(here), "test", clock_, entropy_);
+  }
+
+  // So that what a test lets go wrong is a call of its own, not the first look at the store.
+  StoreSecret learn_secret() {
+    const StoreSecret* const secret =
+        BlockingDriver(*memory_, clock_, entropy_).run(read_store_secret()).value();
+    faulty_->secret().set(*secret);
+    return *secret;
   }
 
   RunResult run(std::string_view key, const Once::Work& work) { return once_.run(key, {}, work); }
@@ -57,6 +69,7 @@ class OnceTest : public ::testing::TestWithParam<Where> {
   Entropy entropy_{1};
   std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
   std::unique_ptr<FaultyStore> faulty_ = inject_faults(*memory_, {}, clock_);
+  const StoreSecret known_secret_ = learn_secret();
   std::unique_ptr<testing::InProcessServer> server_ =
       GetParam() == Where::here ? nullptr : std::make_unique<testing::InProcessServer>(*faulty_);
   Once once_ = door();

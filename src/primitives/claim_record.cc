@@ -1,8 +1,10 @@
 #include "primitives/claim_record.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/encoding.h"
+#include "base/siphash.h"
 #include "primitives/record.h"
 
 namespace once::claims {
@@ -10,7 +12,17 @@ namespace {
 
 constexpr std::uint8_t kFormat = 1;
 constexpr std::uint8_t kFormatWithReceipt = 2;
+constexpr std::uint8_t kVouchedTicket = 2;  // A record of a ticket that a code follows.
+constexpr std::size_t kCodeBytes = sizeof(SipCode);
+constexpr std::uint64_t kHalf = 0xffff'ffffU;
 constexpr auto kLastState = static_cast<std::uint64_t>(ClaimRecord::State::failed);
+
+// Enough for all of a record of a claim, or of its ticket, and little more.
+std::size_t room_for(const ClaimRecord& record) {
+  constexpr std::size_t kNumbersAndTimes = 112;
+  return kNumbersAndTimes + record.owner.size() + record.request.size() +
+         record.payload_hash.size() + record.result.size() + record.receipt.size();
+}
 
 void write_fields(RecordWriter& out, const ClaimRecord& record) {
   out.number(static_cast<std::uint64_t>(record.state));
@@ -63,6 +75,49 @@ bool is_mark(const ClaimRecord& record) {
          expiry_of(record, record.completed) != kNever;
 }
 
+enum class CodeOf : std::uint64_t { ticket = 1, nonce = 2 };
+
+// Begins a code over something that concerns this key.
+SipHash begin_code(CodeOf what, const Key& key, const StoreSecret& secret) {
+  SipHash code(secret.key);
+  code.add(static_cast<std::uint64_t>(what));
+  code.add(key.partition.home.size());
+  code.add(key.partition.home);
+  return code;
+}
+
+SipCode code_of(std::string_view record, const Key& key, const StoreSecret& secret) {
+  SipHash code = begin_code(CodeOf::ticket, key, secret);
+  code.add(record);
+  return code.finish();
+}
+
+using CodeBytes = std::array<char, kCodeBytes>;
+
+CodeBytes bytes_of(const SipCode& code) {
+  CodeBytes bytes;
+  for (std::size_t i = 0; i < kCodeBytes; ++i) {
+    bytes[i] = static_cast<char>(code[i / 8] >> (56 - 8 * (i % 8)));
+  }
+  return bytes;
+}
+
+// The half of a nonce that is a code over the other half.
+std::uint64_t nonce_code(std::uint64_t half, std::int64_t fence, const Key& key,
+                         const StoreSecret& secret) {
+  SipHash code = begin_code(CodeOf::nonce, key, secret);
+  code.add(static_cast<std::uint64_t>(fence));
+  code.add(half);
+  return code.finish()[0] & ~kHalf;
+}
+
+// In a time that does not tell how much of them is equal.
+bool same_code(std::string_view a, std::string_view b) {
+  int differs = a.size() == b.size() ? 0 : 1;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) differs |= a[i] ^ b[i];
+  return differs == 0;
+}
+
 }  // namespace
 
 ClaimRecord mark_at(Time now, Duration ttl) {
@@ -78,7 +133,7 @@ ClaimRecord mark_at(Time now, Duration ttl) {
 Value encode(const ClaimRecord& record) {
   if (is_mark(record)) return record.ttl.count();
   const bool receipt = !record.receipt.empty();
-  RecordWriter out(RecordKind::claim, receipt ? kFormatWithReceipt : kFormat);
+  RecordWriter out(RecordKind::claim, receipt ? kFormatWithReceipt : kFormat, room_for(record));
   write_fields(out, record);
   if (receipt) out.bytes(record.receipt);
   return out.finish();
@@ -122,25 +177,46 @@ ClaimRecord with_outcome(ClaimRecord record, ClaimRecord::State state, Bytes res
   return record;
 }
 
-Ticket seal(const OpenTicket& ticket) {
-  RecordWriter out(RecordKind::ticket, kFormat);
-  out.number(ticket.version.number);
-  write_fields(out, ticket.record);
-  return {base64url_encode(out.finish())};
+std::uint64_t nonce_for(std::uint64_t random, std::int64_t fence, const Key& key,
+                        const StoreSecret& secret) {
+  const std::uint64_t half = random & kHalf;
+  return half | nonce_code(half, fence, key, secret);
 }
 
-Result<OpenTicket> unseal(const Ticket& ticket) {
+Ticket seal(const OpenTicket& ticket, const Key& key, const StoreSecret& secret) {
+  RecordWriter out(RecordKind::ticket, kVouchedTicket, room_for(ticket.record) + kCodeBytes);
+  out.number(ticket.version.number);
+  write_fields(out, ticket.record);
+  Bytes bytes = out.finish();
+  const CodeBytes code = bytes_of(code_of(bytes, key, secret));
+  bytes.append(code.data(), code.size());
+  return {base64url_encode(bytes)};
+}
+
+Result<OpenTicket> unseal(const Ticket& ticket, const Key& key, const StoreSecret& secret) {
   const auto bad = failure(ErrorCode::invalid, "not a ticket");
   const std::optional<Bytes> bytes = base64url_decode(ticket.text);
-  if (!bytes) return bad;
-  Result<RecordReader> in = RecordReader::open(*bytes, RecordKind::ticket, kFormat);
+  if (!bytes || bytes->size() < kCodeBytes) return bad;
+  const bool has_code = (*bytes)[1] == static_cast<char>(kVouchedTicket);
+  const std::string_view record =
+      std::string_view(*bytes).substr(0, bytes->size() - (has_code ? kCodeBytes : 0));
+  Result<RecordReader> in = RecordReader::open(record, RecordKind::ticket, kVouchedTicket);
   if (!in) return bad;
   OpenTicket open;
   open.version = {in->number()};
   open.record = read_fields(*in);
   const bool busy = open.record.state == ClaimRecord::State::busy;
   if (!in->sound() || !sensible(open.record) || !busy || !open.version) return bad;
+  const std::string_view code = std::string_view(*bytes).substr(record.size());
+  const CodeBytes ours = bytes_of(code_of(record, key, secret));
+  open.vouched = has_code && same_code(code, {ours.data(), ours.size()});
   return open;
+}
+
+bool is_ticket_of(const OpenTicket& ticket, const ClaimRecord& current, const Key& key,
+                  const StoreSecret& secret) {
+  if (!same_claim(current, ticket.record)) return false;
+  return ticket.vouched || current.nonce != nonce_for(current.nonce, current.fence, key, secret);
 }
 
 }  // namespace once::claims

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "once/claims.h"
+#include "once/detail/secret_cell.h"
 
 namespace once::claims {
 
@@ -51,13 +52,29 @@ bool same_claim(const ClaimRecord& a, const ClaimRecord& b);
 // The record with an outcome: done or failed.
 ClaimRecord with_outcome(ClaimRecord record, ClaimRecord::State state, Bytes result, Time now);
 
+// A nonce for a claim with this fence. Half of it is `random`, and half a code under the store's
+// secret: so the record of the claim tells that the store vouches for the claim's tickets.
+std::uint64_t nonce_for(std::uint64_t random, std::int64_t fence, const Key& key,
+                        const StoreSecret& secret);
+
 // A ticket carries the record as claimed, and the version under which it was stored: completing the
-// claim needs no read.
+// claim needs no read. The store vouches for both by a code over them and the claim's key, which
+// takes the store's secret to make (docs/hazards.md#h46).
 struct OpenTicket {
   ClaimRecord record;
   Version version;
+  bool vouched = true;
 };
-Ticket seal(const OpenTicket& ticket);
-Result<OpenTicket> unseal(const Ticket& ticket);
+Ticket seal(const OpenTicket& ticket, const Key& key, const StoreSecret& secret);
+
+// `invalid` for a text that is no ticket.
+Result<OpenTicket> unseal(const Ticket& ticket, const Key& key, const StoreSecret& secret);
+
+// Whether `current`, as stored, is the claim that the ticket is for. A ticket that the store does
+// not vouch for proves only that its holder knows fence and nonce. That is enough for a claim that
+// was made without the store's secret: by an earlier version of Once, or in the store that it was
+// imported from. All else that the ticket says is then taken from `current`.
+bool is_ticket_of(const OpenTicket& ticket, const ClaimRecord& current, const Key& key,
+                  const StoreSecret& secret);
 
 }  // namespace once::claims

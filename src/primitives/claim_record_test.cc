@@ -105,15 +105,50 @@ TEST(ClaimRecord, AnOutcomeOfAnyTimeHasAnExpiry) {
   EXPECT_GT(expiry_of(record, Time{}), record.kept_until);
 }
 
+const StoreSecret kSecret{.key = {1, 2}, .created = Time(Duration(1'000))};
+const Key kKey = claim_key("default", "job");
+
 TEST(ClaimRecord, ATicketComesBackAndNothingElsePassesForOne) {
-  const Ticket ticket = seal({full_record(), {42}});
-  EXPECT_EQ(unseal(ticket)->record, full_record());
-  EXPECT_EQ(unseal(ticket)->version, Version{42});
+  const Ticket ticket = seal({full_record(), {42}}, kKey, kSecret);
+  const OpenTicket open = unseal(ticket, kKey, kSecret).value();
+  EXPECT_EQ(open.record, full_record());
+  EXPECT_EQ(open.version, Version{42});
+  EXPECT_TRUE(open.vouched);
   for (std::size_t i = 0; i < ticket.text.size(); ++i) {
     Ticket other = ticket;
     other.text[i] = other.text[i] == 'A' ? 'B' : 'A';
-    EXPECT_EQ(unseal(other).error().code, ErrorCode::invalid) << i;
+    const Result<OpenTicket> changed = unseal(other, kKey, kSecret);
+    EXPECT_FALSE(changed && changed->vouched) << i;
+    EXPECT_TRUE(changed || changed.error().code == ErrorCode::invalid) << i;
   }
+  for (std::size_t length = 0; length < ticket.text.size(); ++length) {
+    const Result<OpenTicket> cut = unseal({ticket.text.substr(0, length)}, kKey, kSecret);
+    EXPECT_FALSE(cut && cut->vouched) << length;
+  }
+}
+
+TEST(ClaimRecord, H46_ATicketIsGoodForItsKeyAndItsStoreAlone) {
+  const Ticket ticket = seal({full_record(), {42}}, kKey, kSecret);
+  const StoreSecret other{.key = {1, 3}, .created = kSecret.created};
+  EXPECT_FALSE(unseal(ticket, claim_key("default", "other"), kSecret)->vouched);
+  EXPECT_FALSE(unseal(ticket, claim_key("team", "job"), kSecret)->vouched);
+  EXPECT_FALSE(unseal(ticket, kKey, other)->vouched);
+}
+
+TEST(ClaimRecord, H46_WhatTheStoreDoesNotVouchForIsGoodForClaimsFromElsewhereOnly) {
+  ClaimRecord record = full_record();
+  record.fence = 7;
+  const auto open = [&] {
+    return unseal(seal({record, {42}}, kKey, {.key = {5, 6}}), kKey, kSecret).value();
+  };
+  EXPECT_TRUE(is_ticket_of(open(), record, kKey, kSecret));
+  record.nonce = nonce_for(~0ULL, record.fence, kKey, kSecret);
+  EXPECT_FALSE(is_ticket_of(open(), record, kKey, kSecret));
+  EXPECT_TRUE(is_ticket_of({record, {42}}, record, kKey, kSecret));
+  const OpenTicket before = open();
+  record.nonce = nonce_for(0, record.fence, kKey, {.key = {5, 6}});
+  EXPECT_FALSE(is_ticket_of(before, record, kKey, kSecret)) << "of another claim";
+  EXPECT_TRUE(is_ticket_of(open(), record, kKey, kSecret)) << "of another store";
 }
 
 }  // namespace

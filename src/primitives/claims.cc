@@ -1,11 +1,13 @@
 #include "once/claims.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "primitives/claim_record.h"
 #include "primitives/commit_resolved.h"
 #include "primitives/keys.h"
+#include "primitives/store_secret.h"
 
 namespace once::claims {
 namespace {
@@ -47,25 +49,36 @@ bool is_held(const ClaimRecord& record, Time now, Duration clock_error) {
   return record.state == State::busy && now < later(record.lease_until, clock_error);
 }
 
-Claimed claimed_from(const ClaimRecord& record, Version version) {
-  return {seal({record, version}), record.fence, record.attempt, record.lease_until};
+// A fence at the end of its range is none that a claim was given.
+constexpr std::int64_t kNoFence = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t fence_at(Time now) {
+  return std::max<std::int64_t>(1, now.time_since_epoch().count());
 }
 
 // A caller that wants a key.
 struct Claimant {
   ClaimRequest request;
   Bytes payload_hash;
-  std::uint64_t nonce;
+  std::uint64_t random;
+  Key key;
+  const StoreSecret* secret;
+
+  Claimed claimed_from(const ClaimRecord& record, Version version) const {
+    return {seal({record, version}, key, *secret), record.fence, record.attempt,
+            record.lease_until};
+  }
 
   // The record of a claim that follows `last`, or of the first one.
   ClaimRecord record_after(const ClaimRecord* last, Time now) const {
     const bool same_try =
         last != nullptr && (last->state == State::busy || last->state == State::free);
     const std::int64_t past_fence = last != nullptr ? last->fence + 1 : 1;
+    const std::int64_t fence = std::max<std::int64_t>(past_fence, now.time_since_epoch().count());
     return {.state = State::busy,
-            .fence = std::max<std::int64_t>(past_fence, now.time_since_epoch().count()),
+            .fence = fence,
             .attempt = same_try ? last->attempt + 1 : 1,
-            .nonce = nonce,
+            .nonce = nonce_for(random, fence, key, *secret),
             .owner = request.owner,
             .request = request.request,
             .payload_hash = payload_hash,
@@ -97,14 +110,15 @@ struct Claimant {
   }
 };
 
-Plan<ClaimOutcome> take_as(Key key, Claimant claimant) {
+Plan<ClaimOutcome> take_as(Claimant claimant) {
+  const Key& key = claimant.key;
   const Limits* limits = co_await store_limits();
   Time now = co_await store_now();
   ClaimRecord wanted = claimant.record_after(nullptr, now);
   Write write = put(key, encode(wanted), absent_lasting());
   for (;;) {
     const CommitOutcome outcome = co_await commit_resolved(write);
-    if (committed(outcome)) co_return claimed_from(wanted, write.version);
+    if (committed(outcome)) co_return claimant.claimed_from(wanted, write.version);
     const std::optional<Item>& current = std::get<Lost>(outcome).current;
     now = co_await store_now();
     if (!current) {
@@ -116,6 +130,9 @@ Plan<ClaimOutcome> take_as(Key key, Claimant claimant) {
     if (!record) co_return std::unexpected(record.error());
     auto answer = claimant.answer(*record, current->version, now, limits->clock_error);
     if (answer) co_return std::move(*answer);
+    if (record->fence == kNoFence) {
+      co_return failure(ErrorCode::corrupt, "the claim's fence cannot rise; forget the claim");
+    }
     wanted = claimant.record_after(&*record, now);
     write = put(key, encode(wanted), unchanged(current->version));
   }
@@ -125,36 +142,81 @@ Plan<ClaimOutcome> take_as(Key key, Claimant claimant) {
 using Settlement = std::function<ClaimRecord(ClaimRecord record, Time now)>;
 
 // The answer if the claim was settled before; empty if it can still be settled.
-std::optional<SettleOutcome> answer_if_settled(const ClaimRecord& current, const ClaimRecord& ours,
+std::optional<SettleOutcome> answer_if_settled(const ClaimRecord& current,
                                                const ClaimRecord& wanted) {
-  if (!same_claim(current, ours)) return Fenced{};
   if (current.state == State::busy) return std::nullopt;
   if (current.state == wanted.state && current.result == wanted.result) return Settled{true};
   return current.state == State::free ? SettleOutcome(Fenced{}) : SettleOutcome(Mismatch{});
 }
 
+// A ticket that its holder uses.
+struct UsedTicket {
+  const Key& key;
+  OpenTicket& open;
+  const StoreSecret& secret;
+
+  // The answer if `current` decides; empty if the claim, which is then as `current` says, can still
+  // be settled.
+  Result<std::optional<SettleOutcome>> look_at(const std::optional<Item>& current,
+                                               const ClaimRecord& wanted) {
+    if (!current) return Fenced{};
+    Result<ClaimRecord> record = decode_claim(*current);
+    if (!record) return std::unexpected(std::move(record.error()));
+    if (!is_ticket_of(open, *record, key, secret)) return Fenced{};
+    if (auto before = answer_if_settled(*record, wanted)) return before;
+    open.record = std::move(*record);
+    open.version = current->version;
+    return std::nullopt;
+  }
+};
+
 // Applies `settlement` to the claim that `ticket` proves. Renewals since then changed its version,
 // but not its holder (docs/hazards.md#h14).
-Plan<SettleOutcome> settle(Key key, OpenTicket ticket, Settlement settlement) {
+Plan<SettleOutcome> settle(Key key, Ticket ticket, Settlement settlement) {
+  const StoreSecret* secret = (co_await store_secret())->get();
+  if (secret == nullptr) secret = co_await read_store_secret();
+  Result<OpenTicket> open = unseal(ticket, key, *secret);
+  if (open && !open->vouched) {
+    // A store that was emptied has another secret now.
+    secret = co_await read_store_secret();
+    open = unseal(ticket, key, *secret);
+  }
+  if (!open) co_return Fenced{};
+  UsedTicket used{key, *open, *secret};
+  if (!open->vouched) {
+    const Time now = co_await store_now();
+    const ClaimRecord wanted = settlement(open->record, now);
+    const std::optional<Item> current = co_await get(key);
+    const auto answer = used.look_at(current, wanted);
+    if (!answer) co_return std::unexpected(answer.error());
+    if (*answer) co_return **answer;
+  }
   for (;;) {
     const Time now = co_await store_now();
-    const ClaimRecord wanted = settlement(ticket.record, now);
-    Write write = put(key, encode(wanted), unchanged(ticket.version), expiry_of(wanted, now));
+    const ClaimRecord wanted = settlement(open->record, now);
+    Write write = put(key, encode(wanted), unchanged(open->version), expiry_of(wanted, now));
     const CommitOutcome outcome = co_await commit_resolved(write);
     if (committed(outcome)) co_return Settled{false};
-    const std::optional<Item>& current = std::get<Lost>(outcome).current;
-    if (!current) co_return Fenced{};
-    const Result<ClaimRecord> record = decode_claim(*current);
-    if (!record) co_return std::unexpected(record.error());
-    auto before = answer_if_settled(*record, ticket.record, wanted);
-    if (before) co_return *before;
-    ticket = {*record, current->version};
+    const auto answer = used.look_at(std::get<Lost>(outcome).current, wanted);
+    if (!answer) co_return std::unexpected(answer.error());
+    if (*answer) co_return **answer;
   }
 }
 
 // Keeps only what later claims need. The nonce identifies a holder that releases twice.
 ClaimRecord free_record(const ClaimRecord& record, std::uint64_t nonce) {
   return {.state = State::free, .fence = record.fence, .attempt = record.attempt, .nonce = nonce};
+}
+
+// What a forgotten claim leaves. A damaged one tells no fence: then the time is higher than any
+// that was given before. One of a newer version of Once is not touched.
+Result<ClaimRecord> blank_after(const Result<ClaimRecord>& last, Time now) {
+  if (!last && last.error().code != ErrorCode::corrupt) return last;
+  const bool has_fence = last && last->fence != kNoFence;
+  const ClaimRecord known = last ? *last : ClaimRecord{};
+  ClaimRecord blank = free_record(known, 0);
+  if (!has_fence) blank.fence = fence_at(now);
+  return blank;
 }
 
 ClaimState state_of(const ClaimRecord& record) {
@@ -174,10 +236,12 @@ Key claim_key(std::string_view name_space, std::string_view name) {
 
 Plan<ClaimOutcome> take(Key key, ClaimRequest request) {
   if (const Result<void> ok = check_request(request); !ok) co_return std::unexpected(ok.error());
-  const std::uint64_t nonce = co_await random_number();
+  const std::uint64_t random = co_await random_number();
+  const StoreSecret* secret = (co_await store_secret())->get();
+  if (secret == nullptr) secret = co_await read_store_secret();
   Bytes hash = request.payload ? hash_of(*request.payload) : Bytes();
-  Claimant claimant{std::move(request), std::move(hash), nonce};
-  co_return co_await take_as(std::move(key), std::move(claimant));
+  Claimant claimant{std::move(request), std::move(hash), random, std::move(key), secret};
+  co_return co_await take_as(std::move(claimant));
 }
 
 Plan<ClaimOutcome> take_within(Key key, ClaimRequest request, Duration wait) {
@@ -197,35 +261,29 @@ Plan<ClaimOutcome> take_within(Key key, ClaimRequest request, Duration wait) {
 Plan<RenewOutcome> renew(Key key, Ticket ticket, Duration lease) {
   co_await go_first();
   if (const Result<void> ok = check_times(lease, {}); !ok) co_return std::unexpected(ok.error());
-  Result<OpenTicket> open = unseal(ticket);
-  if (!open) co_return Fenced{};
   Time until;
   Settlement prolong = [lease, &until](ClaimRecord record, Time now) {
     record.lease_until = until = later(now, lease);
     return record;
   };
-  const SettleOutcome outcome = co_await settle(std::move(key), std::move(*open), prolong);
+  const SettleOutcome outcome = co_await settle(std::move(key), std::move(ticket), prolong);
   if (std::holds_alternative<Settled>(outcome)) co_return Renewed{until};
   co_return Fenced{};
 }
 
 Plan<SettleOutcome> complete(Key key, Ticket ticket, Bytes result) {
-  Result<OpenTicket> open = unseal(ticket);
-  if (!open) co_return Fenced{};
   Settlement finish = [&result](ClaimRecord record, Time now) {
     return with_outcome(std::move(record), State::done, result, now);
   };
-  co_return co_await settle(std::move(key), std::move(*open), finish);
+  co_return co_await settle(std::move(key), std::move(ticket), finish);
 }
 
 Plan<SettleOutcome> release(Key key, Ticket ticket, Bytes failure, Release how) {
-  Result<OpenTicket> open = unseal(ticket);
-  if (!open) co_return Fenced{};
   Settlement give_up = [&failure, how](ClaimRecord record, Time now) {
     if (how == Release::retryable) return free_record(record, record.nonce);
     return with_outcome(std::move(record), State::failed, failure, now);
   };
-  co_return co_await settle(std::move(key), std::move(*open), give_up);
+  co_return co_await settle(std::move(key), std::move(ticket), give_up);
 }
 
 Plan<bool> forget(Key key) {
@@ -233,11 +291,11 @@ Plan<bool> forget(Key key) {
     const std::optional<Item> current = co_await get(key);
     if (!current) co_return false;
     const Result<ClaimRecord> record = decode_claim(*current);
-    if (!record) co_return std::unexpected(record.error());
     const Time now = co_await store_now();
-    if (!is_visible(*record, now)) co_return false;
-    const ClaimRecord blank = free_record(*record, 0);
-    Write write = put(key, encode(blank), unchanged(current->version), expiry_of(blank, now));
+    const Result<ClaimRecord> blank = blank_after(record, now);
+    if (!blank) co_return std::unexpected(blank.error());
+    if (record && !is_visible(*record, now)) co_return false;
+    Write write = put(key, encode(*blank), unchanged(current->version), expiry_of(*blank, now));
     const CommitOutcome outcome = co_await commit_resolved(write);
     if (committed(outcome)) co_return true;
   }
@@ -260,9 +318,10 @@ Plan<ClaimPage> list(std::string name_space, std::optional<ClaimState::Kind> kin
   ClaimPage page{{}, std::move(found.cursor)};
   for (const ListPage::Listed& listed : found.items) {
     const Result<ClaimRecord> record = decode_claim(listed.item);
-    if (!record) co_return std::unexpected(record.error());
-    if (!is_visible(*record, now)) continue;
-    ClaimState state = state_of(*record);
+    const bool corrupt = !record && record.error().code == ErrorCode::corrupt;
+    if (!record && !corrupt) co_return std::unexpected(record.error());
+    if (record && !is_visible(*record, now)) continue;
+    ClaimState state = record ? state_of(*record) : ClaimState{.kind = ClaimState::Kind::corrupt};
     if (kind && state.kind != *kind) continue;
     page.claims.push_back(
         {std::string(keys::name_in(listed.key.partition.home)), std::move(state)});

@@ -11,6 +11,8 @@ using testing::as;
 
 class ClaimsFixture : public testing::FaultyStoreTest {
  protected:
+  ClaimsFixture() { know_secret(); }
+
   Claimed claimed(std::string_view name, const ClaimRequest& request = {}) {
     const Result<ClaimOutcome> outcome = claims_.take(name, request);
     EXPECT_TRUE(outcome && std::holds_alternative<Claimed>(*outcome)) << name;

@@ -55,7 +55,9 @@ class Instances {
  private:
   struct Run final : detail::PlanState {
     Run(Instances& all, Plan<UpdateOutcome> wanted)
-        : PlanState(all.store_->limits(), all.entropy_), owner(all), plan(std::move(wanted)) {
+        : PlanState(all.store_->limits(), all.entropy_, all.store_->secret()),
+          owner(all),
+          plan(std::move(wanted)) {
       detail::start(*this, plan);
     }
     Time now() override { return owner.clock_.now(); }

@@ -12,6 +12,7 @@
 #include "primitives/document_change.h"
 #include "primitives/keys.h"
 #include "primitives/prepared_effects.h"
+#include "primitives/store_secret.h"
 
 namespace once {
 
@@ -105,7 +106,8 @@ Result<std::optional<Outcome>> outcome_by_claim(const PreparedEffects& prepared,
   if (!item) return refused(Refused::Part::claim, Fenced{});
   const Result<claims::ClaimRecord> record = claims::decode_claim(*item);
   if (!record) return std::unexpected(record.error());
-  if (!claims::same_claim(*record, prepared.ticket->record) || record->state == State::free) {
+  if (!claims::is_ticket_of(*prepared.ticket, *record, prepared.claim_key, prepared.secret) ||
+      record->state == State::free) {
     return refused(Refused::Part::claim, Fenced{});
   }
   if (record->state == State::busy) return std::nullopt;
@@ -440,6 +442,15 @@ Plan<Outcome> commit(Request request) {
   const Time now = co_await store_now();
   Result<PreparedEffects> prepared = prepare(request, *limits, now);
   if (!prepared) co_return std::unexpected(std::move(prepared.error()));
+  if (request.claim) {
+    const StoreSecret* secret = (co_await store_secret())->get();
+    if (secret == nullptr) secret = co_await read_store_secret();
+    open_claim(*prepared, request, *secret);
+    if (prepared->ticket && !prepared->ticket->vouched) {
+      secret = co_await read_store_secret();
+      open_claim(*prepared, request, *secret);
+    }
+  }
   if (prepared->fenced) co_return Refused{Refused::Part::claim, 0, Fenced{}};
   prepared->call = co_await random_number();
   co_return co_await commit_prepared(std::move(*prepared));

@@ -27,6 +27,8 @@ using Part = effects::Refused::Part;
 // Effects and the other primitives on a memory store with scripted faults.
 class EffectsFixture : public testing::FaultyStoreTest {
  protected:
+  EffectsFixture() { know_secret(); }
+
   using Outcome = effects::Outcome;
   using Refused = effects::Refused;
 

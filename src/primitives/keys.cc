@@ -77,6 +77,10 @@ Key token(std::string_view id) { return {{std::string(kTokens).append(id), ""}, 
 
 Key birth_mark() { return {{"store/birth", ""}, 0}; }
 
+Key store_secret() { return {{"store/secret", ""}, 0}; }
+
+bool is_of_store(const Key& key) { return key.partition.home.starts_with("store/"); }
+
 std::vector<std::string> prefixes(std::string_view name_space) {
   std::vector<std::string> prefixes;
   for (const std::string_view kind : kKinds) prefixes.push_back(home_of(kind, name_space, ""));

@@ -43,6 +43,12 @@ Key token(std::string_view id);
 // no part of an export.
 Key birth_mark();
 
+// The secret that tickets are sealed with. Outside all namespaces, and no part of an export.
+Key store_secret();
+
+// Whether the item is the store's own, so that it is neither exported nor imported.
+bool is_of_store(const Key& key);
+
 // Every home of the namespace begins with one of these, and no other home does.
 std::vector<std::string> prefixes(std::string_view name_space);
 

@@ -53,11 +53,7 @@ Checked prepare_id(PreparedEffects& prepared, const Request& request, Time now) 
 Checked prepare_claim(PreparedEffects& prepared, const Request& request) {
   if (!request.claim) return {};
   if (Checked ok = keys::check_name(request.claim->name); !ok) return ok;
-  Result<claims::OpenTicket> ticket = claims::unseal(request.claim->ticket);
-  prepared.fenced = !ticket.has_value();
-  if (prepared.fenced) return {};
   prepared.claim_key = keys::claim(request.name_space, request.claim->name);
-  prepared.ticket = std::move(*ticket);
   prepared.result = request.effects.result().value_or(Bytes());
   return {};
 }
@@ -183,9 +179,10 @@ void hash_tally(RecordWriter& out, const tallies::PreparedMerge& merge) {
 }
 
 // Every field has a length, so different requests never give the same bytes.
-Bytes hash_of(const PreparedEffects& prepared, const Effects& effects) {
+Bytes hash_of(const PreparedEffects& prepared, const Request& request) {
+  const Effects& effects = request.effects;
   RecordWriter out(RecordKind::receipt, 0);
-  out.bytes(prepared.ticket ? prepared.claim_key.partition.home : "");
+  out.bytes(request.claim ? prepared.claim_key.partition.home : "");
   out.bytes(prepared.result);
   out.number(effects.appends().size());
   for (const Effects::Append& append : effects.appends()) {
@@ -217,10 +214,18 @@ Result<PreparedEffects> prepare(const Request& request, const Limits& limits, Ti
   if (ok) ok = prepare_documents(prepared, request);
   if (ok) ok = prepare_tallies(prepared, request, limits, now);
   if (!ok) return std::unexpected(std::move(ok.error()));
-  prepared.hash = hash_of(prepared, request.effects);
+  prepared.hash = hash_of(prepared, request);
   prepared.until = later(now, kAttemptLife);
   prepared.clock_error = limits.clock_error;
   return prepared;
+}
+
+void open_claim(PreparedEffects& prepared, const Request& request, const StoreSecret& secret) {
+  Result<claims::OpenTicket> ticket =
+      claims::unseal(request.claim->ticket, prepared.claim_key, secret);
+  prepared.fenced = !ticket.has_value();
+  if (ticket) prepared.ticket = std::move(*ticket);
+  prepared.secret = secret;
 }
 
 Bytes encode(const Receipt& receipt) {

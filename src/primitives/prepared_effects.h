@@ -43,6 +43,7 @@ struct PreparedEffects {
   Time id_expires;
   Key claim_key;
   std::optional<claims::OpenTicket> ticket;
+  StoreSecret secret;   // That the ticket was opened with.
   bool fenced = false;  // The text given as the ticket is not one.
   Bytes result;
   std::vector<logs::PendingAppend> batches;  // One for each stream.
@@ -58,6 +59,9 @@ struct PreparedEffects {
 
 // `invalid` and `unsupported` requests end here.
 Result<PreparedEffects> prepare(const Request& request, const Limits& limits, Time now);
+
+// The ticket of the claim that the effects complete, if there is one.
+void open_claim(PreparedEffects& prepared, const Request& request, const StoreSecret& secret);
 
 // Proof of a commit of effects, stored with the claim that it completed and under its id.
 struct Receipt {

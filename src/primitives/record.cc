@@ -28,7 +28,8 @@ std::string checksum_of(std::string_view bytes) {
 
 }  // namespace
 
-RecordWriter::RecordWriter(RecordKind kind, std::uint8_t format) {
+RecordWriter::RecordWriter(RecordKind kind, std::uint8_t format, std::size_t room) {
+  out_.reserve(room);
   out_ += static_cast<char>(kind);
   out_ += static_cast<char>(format);
 }

@@ -30,11 +30,13 @@ enum class RecordKind : std::uint8_t {
   token = 'k',
   answer = 'a',
   birth = 'b',
+  secret = 's',
 };
 
 class RecordWriter {
  public:
-  RecordWriter(RecordKind kind, std::uint8_t format);
+  // With room for so many bytes in all; it grows beyond them.
+  RecordWriter(RecordKind kind, std::uint8_t format, std::size_t room = 0);
 
   void number(std::uint64_t value);
   void time(Time value);

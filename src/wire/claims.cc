@@ -10,10 +10,11 @@
 namespace once::wire {
 namespace {
 
-constexpr std::array<std::pair<ClaimState::Kind, std::string_view>, 3> kKinds = {
+constexpr std::array<std::pair<ClaimState::Kind, std::string_view>, 4> kKinds = {
     {{ClaimState::Kind::busy, "busy"},
      {ClaimState::Kind::done, "done"},
-     {ClaimState::Kind::failed, "failed"}}};
+     {ClaimState::Kind::failed, "failed"},
+     {ClaimState::Kind::corrupt, "corrupt"}}};
 
 constexpr std::string_view kFound = "Once-Found";
 
@@ -97,7 +98,9 @@ ClaimOutcome read_outcome(JsonReader& body, const Response& response, DataForm f
 
 std::string record_json(std::string_view name, const ClaimState& state, DataForm form) {
   JsonObject out;
-  out.text("key", name).text("state", kind_name(state.kind)).text("owner", state.owner);
+  out.text("key", name).text("state", kind_name(state.kind));
+  if (state.kind == ClaimState::Kind::corrupt) return out.finish();
+  out.text("owner", state.owner);
   out.integer("fence", state.fence).integer("attempt", state.attempt);
   out.time("claimed_at", state.claimed);
   if (state.kind == ClaimState::Kind::busy) {
@@ -115,6 +118,7 @@ ClaimState read_record(JsonReader& body, DataForm form) {
   const Result<ClaimState::Kind> kind = decode_claim_kind(body.text("state"));
   if (!kind) body.fail();
   state.kind = kind.value_or(ClaimState::Kind::busy);
+  if (state.kind == ClaimState::Kind::corrupt) return state;
   state.owner = body.text("owner");
   state.fence = body.integer("fence");
   state.attempt = body.integer("attempt");

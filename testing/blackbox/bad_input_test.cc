@@ -1,6 +1,9 @@
 // Bad input of every kind, from outside: a clear 4xx, and nothing has changed.
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "primitives/forged_ticket.h"
 #include "testing/blackbox/served_store.h"
 #include "testing/raw_http.h"
 #include "testing/server_process.h"
@@ -50,6 +53,45 @@ TEST_F(BadInput, NumbersBeyond64BitsAreRefused) {
     expect_refused("GET", "/v1/logs/s?from=" + value, "");
   }
   expect_nothing_there();
+}
+
+// By a client that knows all but the store's secret.
+TEST_F(BadInput, H46_AForgedTicketIsFencedAndTheListingSurvives) {
+  RawHttp peer(server_.port());
+  const auto ticket_in = [](const std::string& body) {
+    const std::size_t at = body.find(R"("ticket":")") + 10;
+    return Ticket{body.substr(at, body.find('"', at) - at)};
+  };
+  const Ticket mine = ticket_in(peer.call("POST", "/v1/claims/mine", "{}")->body);
+  const Ticket victims = ticket_in(peer.call("POST", "/v1/claims/victims", "{}")->body);
+  const std::string before = peer.call("GET", "/v1/claims")->body;
+  const auto raise = [](claims::OpenTicket& ticket) {
+    ticket.record.fence = std::numeric_limits<std::int64_t>::max();
+  };
+  const auto guess = [&](claims::OpenTicket& ticket) {
+    ticket = changed(victims, [](claims::OpenTicket&) {});
+  };
+  const auto expect_fenced = [&](const std::string& name, const Ticket& ticket) {
+    const std::string field = R"("ticket":")" + ticket.text + R"(")";
+    for (const std::string verb : {"renew", "complete", "release"}) {
+      expect_refused("POST", "/v1/claims/" + name + "/" + verb, "{" + field + "}", "", 412);
+    }
+    if (ServedStore::harness().commits != StoreHarness::Commits::of_one_write) {
+      expect_refused("POST", "/v1/commit", R"({"claim":{"key":")" + name + R"(",)" + field + "}}",
+                     "", 412);
+    }
+  };
+  expect_fenced("mine", forged(mine, claims::claim_key("default", "mine"), raise));
+  expect_fenced("mine", old_form(mine, raise));
+  expect_fenced("victims", forged(mine, claims::claim_key("default", "victims"), guess));
+  expect_fenced("victims", old_form(mine, guess));
+  expect_fenced("victims", mine);
+  EXPECT_EQ(peer.call("GET", "/v1/claims")->body, before);
+  for (const auto& [name, ticket] : {std::pair("mine", mine), std::pair("victims", victims)}) {
+    const std::string body = R"({"ticket":")" + ticket.text + R"("})";
+    EXPECT_EQ(peer.call("POST", std::string("/v1/claims/") + name + "/complete", body)->status,
+              200);
+  }
 }
 
 TEST_F(BadInput, NestingIsBounded) {

@@ -1,6 +1,7 @@
 """A directory with every kind of record that a server, the proxy and `once run` write, and what is read from it."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -245,6 +246,11 @@ def pack(directories, archive):
 
 # Reading.
 
+def with_any_ticket(text):
+    """A ticket has a code that is made with a secret of the store, which the directory did not have yet."""
+    return re.sub(r'(?<="ticket":")dA[I-L][^"]+', "TICKET", as_it_is(text))
+
+
 class Reader:
     def __init__(self, binary, known, environment):
         self.binary, self.known, self.environment = binary, known, environment
@@ -265,7 +271,7 @@ class Reader:
     def read(self, directory, config):
         with serve(self.binary, directory, self.environment, "--config", str(config)) as server:
             for step in READS:
-                self.step(server.address, as_it_is, *step)
+                self.step(server.address, with_any_ticket, *step)
             names = Names()
             for step in WRITES_AFTERWARDS:
                 self.step(server.address, names, *step)

@@ -43,7 +43,7 @@ class Simulation::Client {
   class Run final : public detail::PlanState {
    public:
     Run(Simulation& simulation, Duration skew)
-        : PlanState(simulation.limits_, simulation.client_entropy_),
+        : PlanState(simulation.limits_, simulation.client_entropy_, known_secret_),
           clock_(simulation.clock_),
           skew_(skew) {}
     Time now() override { return clock_.now() + skew_; }
@@ -51,6 +51,7 @@ class Simulation::Client {
    private:
     Clock& clock_;
     const Duration skew_;
+    detail::SecretCell known_secret_;  // A process that starts again knows nothing.
   };
 
   const std::string name_;

@@ -5,6 +5,7 @@
 // frames on the way are never resumed and are destroyed with the plan that owns them.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <coroutine>
 #include <cstdint>
@@ -67,7 +68,8 @@ class PromiseBase;
 // One running plan, children included, as its driver sees it.
 class PlanState {
  public:
-  PlanState(const Limits& store_limits, Entropy& source) : limits(store_limits), entropy(source) {}
+  PlanState(const Limits& store_limits, Entropy& source, SecretCell& store_secret)
+      : limits(store_limits), entropy(source), secret(store_secret) {}
   PlanState(const PlanState&) = delete;
   PlanState& operator=(const PlanState&) = delete;
 
@@ -75,6 +77,7 @@ class PlanState {
 
   const Limits& limits;
   Entropy& entropy;
+  SecretCell& secret;
   bool combines = false;         // The driver takes ChangeSteps and merges them.
   bool urgent = false;           // The plan's steps go before those of others.
   PromiseBase* leaf = nullptr;   // Null before the start and after the end.
@@ -172,6 +175,8 @@ struct StoreLimits {};
 struct Combines {};
 struct FreshVersion {};
 struct RandomNumber {};
+struct Unguessable {};
+struct KnownSecret {};
 struct GoFirst {};
 
 template <class T>
@@ -235,6 +240,10 @@ class Promise final : public PromiseBase {
   Ready<bool> await_transform(Combines) { return {state->combines}; }
   Ready<Version> await_transform(FreshVersion) { return {state->entropy.version()}; }
   Ready<std::uint64_t> await_transform(RandomNumber) { return {state->entropy.random()}; }
+  Ready<std::array<std::uint64_t, 2>> await_transform(Unguessable) {
+    return {state->entropy.unguessable()};
+  }
+  Ready<SecretCell*> await_transform(KnownSecret) { return {&state->secret}; }
   Ready<bool> await_transform(GoFirst) { return {state->urgent = true}; }
 
   std::optional<Result<T>> result;
