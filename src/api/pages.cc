@@ -44,17 +44,24 @@ Response typed(std::string_view type, std::string body) {
   return response;
 }
 
+// What is wrong with the store may name its place.
+Response not_ready(const Error& why, bool may_know) {
+  return problem(Code::unavailable,
+                 may_know ? why.message : "the store does not answer, or takes no writes");
+}
+
 // Reads any key, to see whether the store answers.
-Plan<Response> ready(Key key) {
+Plan<Response> ready(Key key, bool may_know) {
   const Result<std::optional<Item>> answer = co_await attempt(get(key));
-  if (!answer) co_return problem(Code::unavailable, answer.error().message);
+  if (!answer) co_return not_ready(answer.error(), may_know);
   co_return json_response(200, R"({"status":"ready"})");
 }
 
 }  // namespace
 
 Answer show_page(Call& call) {
-  return typed("text/html; charset=utf-8", page(call.service.options().store));
+  return typed("text/html; charset=utf-8",
+               page(call.may_see_server() ? call.service.options().store : ""));
 }
 
 Answer show_health(Call& call) {
@@ -67,8 +74,9 @@ Answer show_health(Call& call) {
 Answer show_readiness(Call& call) {
   const auto& check_writable = call.service.options().check_writable;
   const Result<void> writable = check_writable ? check_writable() : Result<void>();
-  if (!writable) return problem(Code::unavailable, writable.error().message);
-  return ready(keys::claim(call.name_space, "readyz"));
+  const bool may_know = call.may_see_server();
+  if (!writable) return not_ready(writable.error(), may_know);
+  return ready(keys::claim(call.name_space, "readyz"), may_know);
 }
 
 Answer show_metrics(Call& call) {

@@ -73,6 +73,32 @@ TEST_F(ApiPages, ABodyWithEndlessFieldsIsRefusedQuickly) {
   EXPECT_EQ(field(refused, "detail"), "the body has more fields than any request");
 }
 
+// A store's description and its errors name paths.
+TEST_F(ApiPages, AnAnonymousCallerOfAClosedServerIsToldNeitherPathsNorNumbers) {
+  Service service({.store = "rocksdb at /var/lib/once", .check_writable = [] {
+                     return failure(ErrorCode::unavailable, "/var/lib/once is full");
+                   }});
+  const auto text = [&](std::string path, const std::string& secret = "") {
+    Request request{"GET", std::move(path), {}, ""};
+    if (!secret.empty()) request.headers.add("Authorization", "Bearer " + secret);
+    return std::get<Response>(service.respond(request)).body;
+  };
+  const auto names_path = [](const std::string& answer) {
+    return answer.find("/var/lib/once") != std::string::npos;
+  };
+  for (const char* path : {"/", "/readyz"}) EXPECT_TRUE(names_path(text(path))) << path;
+  service.tokens().add({tokens::id_of("all"), {}});
+  service.tokens().add({tokens::id_of("bound"), {.name_space = "n"}});
+  for (const char* path : {"/", "/readyz"}) {
+    EXPECT_FALSE(names_path(text(path))) << path;
+    EXPECT_FALSE(names_path(text(path, "wrong"))) << path;
+    EXPECT_FALSE(names_path(text(path, "bound"))) << path;
+    EXPECT_TRUE(names_path(text(path, "all"))) << path;
+  }
+  EXPECT_NE(text("/metrics").find("unauthorized"), std::string::npos);
+  EXPECT_EQ(text("/metrics").find("once_"), std::string::npos);
+}
+
 struct GuardedApi : ServiceFixture {
   GuardedApi() : ServiceFixture({.needs_tokens = true}) {}
 };

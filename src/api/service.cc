@@ -145,6 +145,15 @@ Result<std::optional<Value>> parsed(std::string_view name, const std::optional<s
 
 }  // namespace
 
+bool Call::may_see_server() const {
+  if (service.is_open()) return true;
+  const tokens::Table& tokens = service.tokens();
+  const auto secret = bearer_of(request);
+  if (!secret || !tokens.is_trusted()) return false;
+  const auto grant = tokens.find(*secret);
+  return grant && grant->name_space.empty();
+}
+
 Result<Json> Call::json() const { return parse_json(request.body.empty() ? "{}" : request.body); }
 
 std::optional<std::string> Call::parameter(std::string_view name) {

@@ -64,7 +64,7 @@ struct ServiceOptions {
   Clock* clock = &system_clock();      // By which tokens expire and grow old.
   std::string instance;                // A different one for each running server.
   Checkpoints* checkpoints = nullptr;  // Null if the store has none. Must outlive the service.
-  std::string store;                   // Store::describe(). Anyone may read it.
+  std::string store;                   // Store::describe(), for who may know where the data is.
   std::size_t tally_bytes = tallies::kMaxBytes;  // Of all tallies that one request needs.
   std::function<Result<void>()> check_writable;  // Whether a write would be admitted; null: yes.
 };
