@@ -54,6 +54,7 @@ class FaultyWay {
 
   // From now on, the server's next answers show a time that is that much later.
   static constexpr int kAll = 1'000'000;
+  int skewed() const { return kAll - skewed_answers_; }  // How many of kAll have shown it.
   void skew(Duration ahead, int answers = kAll);
 
   // From now on, requests that name this are held up for so long.
