@@ -16,6 +16,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/header_text.h"
 #include "net/channel.h"
 #include "net/tls.h"
 
@@ -37,11 +38,10 @@ constexpr std::size_t kPiece = 64U << 10;
 
 // What would end a line or a header early is refused, not sent.
 bool is_sound(const api::Request& request, std::string_view token) {
-  const auto ends_line = [](char c) { return c == '\r' || c == '\n' || c == '\0'; };
+  const auto ends_line = [](char c) { return !is_header_value({&c, 1}); };
   const auto ends_word = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
   const auto ends_field = [&](const api::Headers::Field& field) {
-    return std::ranges::any_of(field.name, ends_word) ||
-           std::ranges::any_of(field.value, ends_line);
+    return !is_header_name(field.name) || !is_header_value(field.value);
   };
   return !request.method.empty() && std::ranges::none_of(request.method, ends_word) &&
          std::ranges::none_of(request.target, ends_word) &&
