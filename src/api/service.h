@@ -9,6 +9,7 @@
 
 #include "api/hot_keys.h"
 #include "api/tokens.h"
+#include "base/mutex.h"
 #include "metrics/answer_metrics.h"
 #include "once/claims.h"
 #include "once/documents.h"
@@ -58,8 +59,9 @@ class EventReceiver {
 struct ServiceOptions {
   std::string name_space = "default";  // Of requests that name none.
   IfStoreDown if_store_down = IfStoreDown::refuse;
-  bool needs_tokens = false;           // Even if none exists: then nobody is let in.
-  std::string instance;                // A different one for each running server.
+  bool needs_tokens = false;  // Even if none exists: then nobody is let in.
+  std::string instance;       // A different one for each running server.
+  std::string secret;         // It proves that it knows this one; empty: it proves nothing.
   Checkpoints* checkpoints = nullptr;  // Null if the store has none. Must outlive the service.
   std::string store;                   // Store::describe(). Anyone may read it.
   std::function<Result<void>()> check_writable;  // Whether a write would be admitted; null: yes.
@@ -81,6 +83,16 @@ class Service {
   void set_event_receiver(EventReceiver& receiver) { event_receiver_ = &receiver; }
   EventReceiver* event_receiver() const { return event_receiver_; }
 
+  // Where it listens; empty until that is known.
+  void set_url(std::string url) {
+    const Lock lock(url_mutex_);
+    url_ = std::move(url);
+  }
+  std::string url() const {
+    const Lock lock(url_mutex_);
+    return url_;
+  }
+
   const ServiceOptions& options() const { return options_; }
   documents::Contention& contention() { return contention_; }
   logs::KnownEnds& known_ends() { return known_ends_; }
@@ -92,6 +104,8 @@ class Service {
  private:
   const ServiceOptions options_;
   EventReceiver* event_receiver_ = nullptr;
+  mutable Mutex url_mutex_;
+  std::string url_ ONCE_GUARDED_BY(url_mutex_);
   documents::Contention contention_;
   logs::KnownEnds known_ends_;
   tallies::KnownTallies known_tallies_;
