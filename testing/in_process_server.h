@@ -21,6 +21,7 @@ class InProcessServer {
     const Result<std::string> url = server_.listen("127.0.0.1:0");
     if (!url) std::abort();
     url_ = *url;
+    service_.set_url(url_);
   }
   ~InProcessServer() {
     server_.stop();

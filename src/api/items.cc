@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/call.h"
+#include "api/stored_items.h"
 #include "base/encoding.h"
 #include "primitives/keys.h"
 #include "wire/items.h"
@@ -124,15 +125,23 @@ Answer import_items(Call& call) {
   Fields fields(*body);
   fields.require("items");
   const std::vector<Json> items = fields.array("items").value_or(std::vector<Json>());
+  const bool with_tokens = fields.boolean("with_tokens").value_or(false);
   if (items.size() > kMaxItems) return problem(Code::invalid, "at most 10000 items at once");
   const std::vector<std::string> prefixes = prefixes_of(call);
   std::vector<Write> writes;
   for (std::size_t i = 0; i < items.size(); ++i) {
     Fields item = fields.element("items", i, items[i]);
-    writes.push_back(write_of(take_item(item)));
-    if (!is_among(writes.back().key.partition.home, prefixes)) {
+    Listed listed = take_item(item);
+    if (const Result<void> ok = check_stored(listed); !ok) {
+      item.complain("home", "of " + once::to_text(listed.key) + ": " + ok.error().message);
+    }
+    if (is_token(listed) && !with_tokens) {
+      item.complain("home", "is a token, which comes in with with_tokens only");
+    }
+    if (!is_among(listed.key.partition.home, prefixes)) {
       item.complain("home", "is in another namespace");
     }
+    writes.push_back(write_of(std::move(listed)));
     fields.absorb(std::move(item));
   }
   if (Result<void> ok = fields.finish(); !ok) return problem(ok.error());

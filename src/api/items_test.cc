@@ -1,5 +1,6 @@
 #include "wire/items.h"
 #include "api/service_fixture.h"
+#include "api/tokens.h"
 #include "once/blocking_driver.h"
 #include "primitives/keys.h"
 
@@ -65,6 +66,31 @@ TEST_F(Items, TheStoresOwnItemsAreNeitherListedNorTaken) {
   EXPECT_EQ(page.body.find("store/"), std::string::npos) << page.body;
   const std::string item = wire::item_json({keys::store_secret(), *secret});
   expect_problem(post("/v1/items", body_of(item)), 400, "invalid");
+}
+
+TEST_F(Items, AreDecodedByTheirKindAndRefusedWhole) {
+  const std::string sound =
+      wire::item_json({keys::log_mark(keys::log_home("n", "s"), 'c', 1), {std::int64_t{1}, {1}}});
+  const auto expect_refused = [&](const Key& key, Value value) {
+    const std::string item = wire::item_json({key, {std::move(value), {1}}});
+    const Response answer = post("/v1/items", body_of(sound + "," + item));
+    expect_problem(answer, 400, "invalid");
+    EXPECT_NE(field(answer, "detail").find(key.partition.home), std::string::npos) << answer.body;
+    EXPECT_EQ(field(get("/v1/items"), "items"), "[]");
+  };
+  expect_refused(keys::claim("default", "rotten"), "rot");
+  expect_refused(keys::document("default", "d"), "rot");
+  expect_refused(keys::token(std::string(64, 'a')), "rot");
+  expect_refused(keys::tally_meta(keys::tally("default", "t")), std::int64_t{1});
+}
+
+TEST_F(Items, ATokenIsTakenOnlyIfItIsAskedFor) {
+  const std::string item =
+      wire::item_json({keys::token(tokens::id_of("mine")), {tokens::encode({}), {1}}});
+  expect_problem(post("/v1/items", body_of(item)), 400, "invalid");
+  EXPECT_EQ(get("/v1/items").status, 200) << "nobody needs a token";
+  const Response taken = post("/v1/items", R"({"items":[)" + item + R"(],"with_tokens":true})");
+  EXPECT_EQ(field(taken, "imported"), "1") << taken.body;
 }
 
 TEST_F(Items, OthersAreLeftWhereTheyStand) {

@@ -2,6 +2,7 @@
 #include "api/call.h"
 #include "api/routes.h"
 #include "primitives/keys.h"
+#include "wire/proof.h"
 
 namespace once::api {
 namespace {
@@ -66,7 +67,13 @@ Answer show_page(Call& call) {
 
 Answer show_health(Call& call) {
   JsonObject body;
-  body.text("status", "ok").text("instance", call.service.options().instance);
+  const ServiceOptions& options = call.service.options();
+  body.text("status", "ok").text("instance", options.instance);
+  const auto number = call.request.headers.find(wire::kProve);
+  const std::string url = call.service.url();
+  if (number && number->size() <= wire::kMaxNumber && !options.secret.empty() && !url.empty()) {
+    body.text("proof", wire::proof_of(options.secret, *number, url));
+  }
   return json_response(200, body.finish());
 }
 

@@ -9,6 +9,7 @@
 
 #include "api/hot_keys.h"
 #include "api/tokens.h"
+#include "base/mutex.h"
 #include "metrics/answer_metrics.h"
 #include "once/claims.h"
 #include "once/documents.h"
@@ -60,9 +61,10 @@ struct ServiceOptions {
   IfStoreDown if_store_down = IfStoreDown::refuse;
   bool needs_tokens = false;  // Even if none exists: then nobody is let in.
   Duration token_trust =
-      std::chrono::minutes(1);         // Tokens read longer ago than that let nobody in.
-  Clock* clock = &system_clock();      // By which tokens expire and grow old.
-  std::string instance;                // A different one for each running server.
+      std::chrono::minutes(1);     // Tokens read longer ago than that let nobody in.
+  Clock* clock = &system_clock();  // By which tokens expire and grow old.
+  std::string instance;            // A different one for each running server.
+  std::string secret;              // It proves that it knows this one; empty: it proves nothing.
   Checkpoints* checkpoints = nullptr;  // Null if the store has none. Must outlive the service.
   std::string store;                   // Store::describe(), for who may know where the data is.
   std::size_t tally_bytes = tallies::kMaxBytes;  // Of all tallies that one request needs.
@@ -89,6 +91,16 @@ class Service {
   // Whether everyone may call, without a token.
   bool is_open() const;
 
+  // Where it listens; empty until that is known.
+  void set_url(std::string url) {
+    const Lock lock(url_mutex_);
+    url_ = std::move(url);
+  }
+  std::string url() const {
+    const Lock lock(url_mutex_);
+    return url_;
+  }
+
   const ServiceOptions& options() const { return options_; }
   documents::Contention& contention() { return contention_; }
   logs::KnownEnds& known_ends() { return known_ends_; }
@@ -100,6 +112,8 @@ class Service {
  private:
   const ServiceOptions options_;
   EventReceiver* event_receiver_ = nullptr;
+  mutable Mutex url_mutex_;
+  std::string url_ ONCE_GUARDED_BY(url_mutex_);
   documents::Contention contention_;
   logs::KnownEnds known_ends_;
   tallies::KnownTallies known_tallies_;

@@ -18,8 +18,9 @@ Result<void> DirectoryTarget::settle(Duration within) {
   Result<directory::Owner> owner =
       directory::find_owner(directory_, open, std::min(within, kPatienceForTurn));
   if (!owner) return std::unexpected(std::move(owner.error()));
-  if (const auto* url = std::get_if<std::string>(&*owner)) {
-    server_ = std::make_unique<client::HttpClient>(*url, token_);
+  if (const auto* server = std::get_if<directory::ServerAddress>(&*owner)) {
+    server_ =
+        std::make_unique<client::HttpClient>(server->url, token_, directory::challenge_of(*server));
   } else {
     auto& store = std::get<std::unique_ptr<Store>>(*owner);
     here_ = std::make_unique<InProcess>(std::move(store), directory_);

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "api/stored_items.h"
 #include "wire/json.h"
 
 namespace once::cli {
@@ -26,7 +27,10 @@ LastLine take_last(api::Fields& fields, std::int64_t items) {
 
 ItemLine item_line(api::Fields& fields) {
   const api::Listed listed = api::take_item(fields);
-  return {listed.key.partition.home, take_check(fields)};
+  if (const Result<void> ok = api::check_stored(listed); !ok) {
+    fields.complain("home", "of " + to_text(listed.key) + ": " + ok.error().message);
+  }
+  return {listed.key.partition.home, take_check(fields), api::is_token(listed)};
 }
 
 }  // namespace

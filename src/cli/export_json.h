@@ -23,6 +23,7 @@ struct FirstLine {};
 struct ItemLine {
   std::string home;
   std::uint32_t check = 0;
+  bool is_token = false;
 };
 struct LastLine {
   std::uint64_t items = 0;
@@ -35,7 +36,8 @@ using ExportLine = std::variant<FirstLine, ItemLine, LastLine>;
 std::string first_line();
 std::string last_line(const LastLine& line);
 
-// `invalid` for anything else, and for an item that is damaged; `unsupported` for an export of a
+// `invalid` for anything else, for an item that is damaged, and for one that is not what its key is
+// for; `unsupported` for an export of a
 // newer format.
 Result<ExportLine> parse_export_line(std::string_view line);
 

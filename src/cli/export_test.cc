@@ -124,6 +124,30 @@ TEST_F(ExportVerbs, ABadLineIsNamedByItsNumberAndNothingIsImported) {
   EXPECT_EQ(newer.exit_code, 1);
 }
 
+TEST_F(ExportVerbs, ARecordThatDoesNotDecodeIsNamedAndNothingIsImported) {
+  write("all", R"({"export":"once","format":1}
+{"home":"claim/default/rotten","part":"","sort":0,"version":"573f27da57fdcafe","bytes":"cm90","check":984374577}
+{"items":1,"check":984374577,"time":"2026-11-15T09:30:00.000Z"}
+)");
+  const Outcome outcome = shell("once import --store ./copy <all");
+  EXPECT_EQ(outcome.exit_code, 64);
+  EXPECT_TRUE(holds(outcome.err, "line 2: home of claim/default/rotten@0: ")) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(dir() / "copy"));
+}
+
+TEST_F(ExportVerbs, TokensAreImportedOnlyIfTheyAreAskedFor) {
+  once("token new");
+  once("seen a");
+  ASSERT_EQ(shell("once export >all").exit_code, 0);
+  const Outcome without = shell("once import --store ./copy <all");
+  EXPECT_EQ(without.out, "imported 1 items\n");
+  EXPECT_TRUE(holds(without.err, "1 tokens were left out")) << without.err;
+  EXPECT_EQ(once("token list --store ./copy").out.find("20"), std::string::npos);
+  EXPECT_EQ(shell("once import --with-tokens --store ./copy <all").out,
+            "imported 1 items, 1 were there already\n");
+  EXPECT_NE(once("token list --store ./copy").out.find("20"), std::string::npos);
+}
+
 TEST_F(ExportVerbs, AnItemTwiceInPlaceOfAnotherIsNoWholeExport) {
   fill();
   const Outcome outcome = shell(

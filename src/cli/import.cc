@@ -216,6 +216,10 @@ class Importer {
     const bool wanted = std::ranges::any_of(
         prefixes_, [&](const std::string& prefix) { return item.home.starts_with(prefix); });
     if (!wanted) return {};
+    if (item.is_token && !invocation_.flag("with-tokens")) {
+      ++tokens_left_out_;
+      return {};
+    }
     if (count_ == kLines || (count_ > 0 && items_.size() + line.size() > kBytes)) {
       if (Result<void> ok = send(); !ok) return ok;
     }
@@ -227,8 +231,11 @@ class Importer {
   // What was added since the last time.
   Result<void> send() {
     if (count_ == 0) return {};
-    const auto answer = target_.write(
-        request_for(invocation_, "POST", "/v1/items", R"({"items":[)" + items_ + "]}"));
+    const std::string_view tokens =
+        invocation_.flag("with-tokens") ? R"(],"with_tokens":true})" : "]}";
+    const auto answer =
+        target_.write(request_for(invocation_, "POST", "/v1/items",
+                                  std::string(R"({"items":[)").append(items_).append(tokens)));
     if (!answer) return std::unexpected(answer.error());
     const Result<api::Json> body = api::parse_json(answer->body);
     if (answer->status != 200 || !body) {
@@ -265,6 +272,10 @@ class Importer {
       if (known_ > 0) std::cout << ", " << known_ << " were there already";
       std::cout << '\n';
     }
+    if (tokens_left_out_ > 0) {
+      std::cerr << "once import: " << tokens_left_out_
+                << " tokens were left out; --with-tokens imports them, too\n";
+    }
     if (refused_ == 0) return kDone;
     return print_error(invocation_,
                        {ErrorCode::denied, std::to_string(refused_) +
@@ -289,6 +300,7 @@ class Importer {
   std::int64_t imported_ = 0;
   std::int64_t known_ = 0;
   std::int64_t refused_ = 0;
+  std::int64_t tokens_left_out_ = 0;
 };
 
 int run(const Invocation& invocation) {
@@ -313,7 +325,8 @@ int run(const Invocation& invocation) {
   return ok ? importer.report() : importer.stopped(ok.error());
 }
 
-constexpr std::array kOptions = {Option{"as-found", Option::Kind::flag}};
+constexpr std::array kOptions = {Option{"as-found", Option::Kind::flag},
+                                 Option{"with-tokens", Option::Kind::flag}};
 constexpr std::array kVerbs = {Verb{.options = kOptions, .run = run}};
 
 }  // namespace
@@ -321,13 +334,16 @@ constexpr std::array kVerbs = {Verb{.options = kOptions, .run = run}};
 const Command kCommand = {
     .name = "import",
     .summary = "Reads into a store what an export wrote",
-    .help = R"help(Usage: once import [--namespace NAME] [--as-found]
+    .help = R"help(Usage: once import [--namespace NAME] [--as-found] [--with-tokens]
 
 Reads on standard input what 'once export' wrote, all of it or the items of one namespace, into a
 store that should be empty: what is there already is left as it is, and exit is 1 if it is not the
 same. Nothing is imported before all of the input was found whole and sound; a bad line is named by
 its number. An import that was cut short is simply repeated. What was exported with --as-found is
 taken with --as-found only.
+
+Each record is decoded as what its key is for, and one that does not decode is refused. Tokens are
+left out without --with-tokens: whoever wrote the file could have put one of their own into it.
 
 Example:
   once export | once import --store ./copy

@@ -1,9 +1,12 @@
 // Commands whose requests go to a server, here a scripted one.
 #include <algorithm>
+#include <atomic>
 
 #include "cli/cli_fixture.h"
+#include "once/open.h"
 #include "testing/needs_store.h"
 #include "testing/scripted_peer.h"
+#include "wire/proof.h"
 
 namespace once::cli {
 namespace {
@@ -191,27 +194,79 @@ TEST_F(Server, WhenItIsDownOneMayProceed) {
   EXPECT_EQ(once("seen a --if-store-down perhaps").exit_code, 64);
 }
 
+// The number that a client wants to have a proof for.
+std::string number_in(const std::string& request) {
+  const std::size_t at = request.find("Once-Prove: ");
+  if (at == std::string::npos) return "";
+  return request.substr(at + 12, request.find('\r', at) - at - 12);
+}
+
+std::string health(const std::string& proof) {
+  return R"({"status":"ok","instance":"run-7","proof":")" + proof + R"("})";
+}
+
 TEST_F(Server, H29_OnItsDirectoryIsTalkedTo) {
-  std::filesystem::create_directory(store());
+  ONCE_NEEDS_STORE_KIND("rocksdb");
+  const auto held = open_store(store().string()).value();  // As its server does.
   std::vector<std::string> requests;
-  const auto healthy = [&](Conversation& c) {
+  std::string url;
+  const auto prove = [&](Conversation& c) {
     requests.push_back(c.read_request());
-    c.answer("200 OK", R"({"status":"ok","instance":"run-7"})");
+    c.answer("200 OK", health(wire::proof_of("s", number_in(requests.back()), url)));
   };
-  ScriptedPeer peer({healthy, [&](Conversation& c) {
+  ScriptedPeer peer({prove, [&](Conversation& c) {
+                       prove(c);
                        requests.push_back(c.read_request());
                        c.answer("200 OK", R"({"first":[true]})");
                      }});
-  write("store/server", peer.url() + "\nrun-7\n");
+  url = peer.url();
+  write("store/server", peer.url() + "\nrun-7\ns\n");
   const Outcome outcome = once("seen a --token s3cret");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   peer.end();
-  ASSERT_EQ(requests.size(), 2U);
-  EXPECT_TRUE(requests[0].starts_with("GET /healthz ")) << requests[0];
-  EXPECT_FALSE(holds(requests[0], "s3cret")) << "before it is known who listens";
-  EXPECT_TRUE(requests[1].starts_with("POST /v1/seen ")) << requests[1];
-  EXPECT_TRUE(holds(requests[1], "s3cret"));
-  EXPECT_FALSE(std::filesystem::exists(store() / "CURRENT"));
+  ASSERT_EQ(requests.size(), 3U);
+  for (const std::string& request : {requests[0], requests[1]}) {
+    EXPECT_TRUE(request.starts_with("GET /healthz ")) << request;
+    EXPECT_FALSE(holds(request, "s3cret")) << "before it is known who listens";
+  }
+  EXPECT_NE(number_in(requests[0]), number_in(requests[1])) << "an answer is good once";
+  EXPECT_TRUE(requests[2].starts_with("POST /v1/seen ")) << requests[2];
+  EXPECT_TRUE(holds(requests[2], "s3cret"));
+}
+
+// It listens where a server did that was killed, and knows all that a client of that server knew.
+TEST_F(Server, AnImpostorIsNotSentTheToken) {
+  ONCE_NEEDS_STORE_KIND("rocksdb");
+  auto held = open_store(store().string()).value();
+  std::vector<std::string> requests;
+  const auto pretend = [&](Conversation& c) {
+    for (std::string request = c.read_request(); !request.empty(); request = c.read_request()) {
+      requests.push_back(request);
+      c.answer("200 OK", health(wire::proof_of("guessed", number_in(request), "")));
+    }
+  };
+  ScriptedPeer impostor(std::vector<ScriptedPeer::Script>(100, pretend));
+  write("store/server", impostor.url() + "\nrun-7\ns\n");
+  const Outcome refused = once("seen a --token s3cret");
+  EXPECT_EQ(refused.exit_code, 69);
+  EXPECT_TRUE(holds(refused.err, "another process")) << refused.err;
+  held.reset();
+  const Outcome direct = once("seen a --token s3cret");
+  EXPECT_EQ(direct.out, "first  a\n") << direct.err;
+  impostor.end();
+  EXPECT_FALSE(requests.empty());
+  for (const std::string& request : requests) EXPECT_FALSE(holds(request, "s3cret")) << request;
+}
+
+TEST_F(Server, WhatListensWhereAServerDidIsNotAskedWhileTheDirectoryIsFree) {
+  ONCE_NEEDS_STORE_KIND("rocksdb");
+  EXPECT_EQ(once("seen a").exit_code, 0);
+  std::atomic<int> asked = 0;
+  ScriptedPeer impostor({[&](Conversation&) { ++asked; }});
+  write("store/server", impostor.url() + "\nrun-7\ns\n");
+  EXPECT_EQ(once("seen a --token s3cret").out, "seen   a\n");
+  impostor.end();
+  EXPECT_EQ(asked, 0);
 }
 
 TEST_F(Server, DoesNotStartWithALogOfAnotherKind) {
@@ -254,21 +309,26 @@ TEST_F(Server, AStaleAddressInADirectoryIsPassedOver) {
   ScriptedPeer another({answering("200 OK", R"({"status":"ok","instance":"run-8"})"),
                         answering("404 Not Found", "{}")});
   for (int i = 0; i < 2; ++i) {
-    write("store/server", another.url() + "\nrun-7\n");
+    write("store/server", another.url() + "\nrun-7\ns\n");
     EXPECT_EQ(once("seen a").out, "seen   a\n");
   }
-  write("store/server", "http://127.0.0.1:1\nrun-7\n");
+  write("store/server", "http://127.0.0.1:1\nrun-7\ns\n");
   EXPECT_EQ(once("seen a").out, "seen   a\n");
-  write("store/server", "not two lines");
+  write("store/server", "not three lines");
   EXPECT_EQ(once("seen a").out, "seen   a\n");
 }
 
 TEST_F(Server, ThatLeavesItsDirectoryLeavesItToTheCommand) {
   ONCE_NEEDS_STORE_KIND("rocksdb");
-  EXPECT_EQ(once("seen a").exit_code, 0);
-  ScriptedPeer peer({answering("200 OK", R"({"instance":"run-7"})")});
-  write("store/server", peer.url() + "\nrun-7\n");
-  EXPECT_EQ(once("seen a").out, "seen   a\n");
+  auto held = open_store(store().string()).value();
+  std::string url;
+  ScriptedPeer peer({[&](Conversation& c) {
+    c.answer("200 OK", health(wire::proof_of("s", number_in(c.read_request()), url)));
+    held.reset();
+  }});
+  url = peer.url();
+  write("store/server", peer.url() + "\nrun-7\ns\n");
+  EXPECT_EQ(once("seen a").out, "first  a\n");
 }
 
 }  // namespace

@@ -145,8 +145,8 @@ Result<std::string> store_or_server(const Invocation& invocation) {
   Result<std::string> address = named_store(invocation);
   if (!address) return address;
   const auto directory = directory_of(*address);
-  const auto url = directory ? directory::running_server(*directory) : std::nullopt;
-  return url ? *url : *address;
+  const auto server = directory ? directory::running_server(*directory) : std::nullopt;
+  return server ? server->url : *address;
 }
 
 Result<Once> open_library(const Invocation& invocation) {

@@ -16,6 +16,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/header_text.h"
 #include "net/channel.h"
 #include "net/tls.h"
 
@@ -39,11 +40,10 @@ constexpr std::size_t kMaxUnparsed =
 
 // What would end a line or a header early is refused, not sent.
 bool is_sound(const api::Request& request, std::string_view token) {
-  const auto ends_line = [](char c) { return c == '\r' || c == '\n' || c == '\0'; };
+  const auto ends_line = [](char c) { return !is_header_value({&c, 1}); };
   const auto ends_word = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
   const auto ends_field = [&](const api::Headers::Field& field) {
-    return std::ranges::any_of(field.name, ends_word) ||
-           std::ranges::any_of(field.value, ends_line);
+    return !is_header_name(field.name) || !is_header_value(field.value);
   };
   return !request.method.empty() && std::ranges::none_of(request.method, ends_word) &&
          std::ranges::none_of(request.target, ends_word) &&
@@ -299,8 +299,8 @@ class HttpClient::Connection {
   std::chrono::steady_clock::time_point used_;
 };
 
-HttpClient::HttpClient(std::string_view url, std::string token)
-    : url_(parse_url(url)), token_(std::move(token)) {}
+HttpClient::HttpClient(std::string_view url, std::string token, MakeChallenge challenge)
+    : url_(parse_url(url)), token_(std::move(token)), make_challenge_(std::move(challenge)) {}
 
 HttpClient::HttpClient(std::string_view url, const Forwarding& forwarding)
     : url_(parse_url(url)), forwarding_(forwarding) {}
@@ -319,6 +319,21 @@ Result<void> HttpClient::connect(Deadline until) {
   const Deadline soon = std::chrono::steady_clock::now() + kConnectWithin;
   const Result<void> opened = connection_->open(*url_, std::min(until, soon));
   if (!opened) return broken(ErrorCode::unavailable, opened.error().message);
+  return make_challenge_ ? challenge(std::min(until, soon)) : Result<void>();
+}
+
+Result<void> HttpClient::challenge(Deadline until) {
+  const Challenge asked = make_challenge_();
+  const std::optional<std::string> bytes = try_bytes_of(asked.request, *url_, "");
+  std::size_t sent = 0;
+  if (!bytes || connection_->write(*bytes, until, sent) != Connection::Sent::all) {
+    return broken(ErrorCode::unavailable, "the connection broke");
+  }
+  const Result<api::Response> answer = receive(asked.request, until);
+  if (!answer) return std::unexpected(answer.error());
+  if (connection_ == nullptr || !asked.is_answered_by(*answer)) {
+    return broken(ErrorCode::unavailable, "another program listens there");
+  }
   return {};
 }
 

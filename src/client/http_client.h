@@ -33,6 +33,14 @@ struct Forwarding {
   Duration reuse_within = std::chrono::seconds(1);
 };
 
+// Shows that the server is the one that is meant. It is asked on each new connection before
+// anything else, and without the token: what listens at the address may be another program by now.
+struct Challenge {
+  api::Request request;
+  std::function<bool(const api::Response&)> is_answered_by;
+};
+using MakeChallenge = std::function<Challenge()>;
+
 // How to receive an answer that may be too long to hold.
 struct StreamOptions {
   enum class TimeoutKind : std::uint8_t {
@@ -52,8 +60,9 @@ struct StreamOptions {
 class HttpClient {
  public:
   // `url` is http://host, https://host, or either with a port; with any other, every call is
-  // `invalid`. A token that is not empty is sent as a bearer token.
-  explicit HttpClient(std::string_view url, std::string token = "");
+  // `invalid`. A token that is not empty is sent as a bearer token. A server that does not answer
+  // the challenge, if there is one, is `unavailable`.
+  explicit HttpClient(std::string_view url, std::string token = "", MakeChallenge challenge = {});
 
   // Answers keep all their headers, also those about framing and dates.
   HttpClient(std::string_view url, const Forwarding& forwarding);
@@ -84,6 +93,7 @@ class HttpClient {
 
   Result<void> send(const api::Request& request, Deadline until);
   Result<void> connect(Deadline until);
+  Result<void> challenge(Deadline until);
 
   // Whether a connection is open that a request may go on.
   enum class Purpose : std::uint8_t { read, change };
@@ -98,6 +108,7 @@ class HttpClient {
 
   const std::optional<Url> url_;
   const std::string token_;
+  const MakeChallenge make_challenge_;
   const std::optional<Forwarding> forwarding_;
   std::unique_ptr<Connection> connection_;
 };

@@ -67,7 +67,10 @@ class Switch {
     Backend* local_ = nullptr;
   };
 
-  bool is_owner(const std::string& url) const { return running_server(options_.directory) == url; }
+  bool is_owner(const std::string& url) const {
+    const std::optional<ServerAddress> server = running_server(options_.directory);
+    return server && server->url == url;
+  }
 
   // Waits until no other thread opens or closes the store; false if that takes too long.
   bool wait_until_settled(Lock& lock, const Deadline& deadline) ONCE_REQUIRES(mutex_) {
@@ -93,7 +96,7 @@ class Switch {
     changing_ = false;
     settled_.notify_all();
     if (!owner) return std::unexpected(std::move(owner.error()));
-    if (auto* url = std::get_if<std::string>(&*owner)) return use_server(std::move(*url));
+    if (const auto* server = std::get_if<ServerAddress>(&*owner)) return use_server(*server);
     auto& store = std::get<std::unique_ptr<Store>>(*owner);
     const std::string& named = options_.name_space;
     local_ = std::make_unique<Local>(std::move(store), named.empty() ? "default" : named, clock_,
@@ -103,16 +106,17 @@ class Switch {
   }
 
   // The connection of the last call is used again if it was to the same server.
-  Result<Use> use_server(std::string url) ONCE_REQUIRES(mutex_) {
-    if (server_ == nullptr || url != server_url_) {
+  Result<Use> use_server(const ServerAddress& server) ONCE_REQUIRES(mutex_) {
+    const std::string& url = server.url;
+    if (server_ == nullptr || server.secret != server_secret_) {
       Result<std::unique_ptr<Backend>> connected = remote::connect(
           url, options_.token, options_.name_space, clock_, entropy_,
-          [this, url] { return is_owner(url); }, options_.form);
+          [this, url] { return is_owner(url); }, options_.form, challenge_of(server));
       if (!connected) return std::unexpected(std::move(connected.error()));
       server_ = std::move(*connected);
-      server_url_ = url;
+      server_secret_ = server.secret;
     }
-    return Use(*this, server_, std::move(url));
+    return Use(*this, server_, url);
   }
 
   void end_local_call() {
@@ -139,7 +143,7 @@ class Switch {
   std::unique_ptr<Local> local_ ONCE_GUARDED_BY(mutex_);
   int local_calls_ ONCE_GUARDED_BY(mutex_) = 0;
   std::shared_ptr<Backend> server_ ONCE_GUARDED_BY(mutex_);
-  std::string server_url_ ONCE_GUARDED_BY(mutex_);
+  std::string server_secret_ ONCE_GUARDED_BY(mutex_);
 };
 
 class DirectoryClaims final : public Claims {

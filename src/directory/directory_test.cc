@@ -40,8 +40,8 @@ class Owning {
  public:
   Owning(std::unique_ptr<Store> store, const std::filesystem::path& directory)
       : store_(std::move(store)),
-        server_(*store_, {.instance = "i"}),
-        file_(AddressFile::write(directory, {server_.url(), "i"}).value()) {}
+        server_(*store_, {.instance = "i", .secret = "s"}),
+        file_(AddressFile::write(directory, {server_.url(), "i", "s"}).value()) {}
 
  private:
   const std::unique_ptr<Store> store_;
@@ -71,7 +71,7 @@ TEST_F(SharedDirectory, EachCallGoesToWhoHasTheDirectoryThen) {
 
 TEST_F(SharedDirectory, AnAddressThatNobodyAnswersAtIsStale) {
   EXPECT_TRUE(open().has_value());
-  const auto left = AddressFile::write(path_, {"http://127.0.0.1:1", "i"});
+  const auto left = AddressFile::write(path_, {"http://127.0.0.1:1", "i", "s"});
   EXPECT_TRUE(share()->documents().put("d", {"x"}, documents::IfAbsent{}).has_value());
 }
 
@@ -79,7 +79,7 @@ TEST_F(SharedDirectory, TheAddressIsForTheOwnerOfTheDirectoryAlone) {
   EXPECT_TRUE(open().has_value());
   // A link that was put where the file is prepared.
   std::filesystem::create_symlink(dir_.path() / "victim", path_ / "server.new");
-  const auto file = AddressFile::write(path_, {"http://127.0.0.1:1", "i"});
+  const auto file = AddressFile::write(path_, {"http://127.0.0.1:1", "i", "s"});
   ASSERT_TRUE(file.has_value());
   EXPECT_FALSE(std::filesystem::exists(dir_.path() / "victim"));
   EXPECT_EQ(std::filesystem::symlink_status(path_ / "server").permissions(),
@@ -90,11 +90,11 @@ TEST_F(SharedDirectory, TheAddressIsForTheOwnerOfTheDirectoryAlone) {
 TEST_F(SharedDirectory, AnAddressThatAnotherUserLeftIsNotRead) {
   EXPECT_TRUE(open().has_value());
   const auto elsewhere = dir_.path() / "elsewhere";
-  std::ofstream(elsewhere) << "http://127.0.0.1:1\ni\n";
+  std::ofstream(elsewhere) << "http://127.0.0.1:1\ni\ns\n";
   std::filesystem::create_symlink(elsewhere, path_ / "server");
   EXPECT_FALSE(AddressFile::read(path_).has_value());
   std::filesystem::remove(path_ / "server");
-  const auto file = AddressFile::write(path_, {"http://127.0.0.1:1", "i"});
+  const auto file = AddressFile::write(path_, {"http://127.0.0.1:1", "i", "s"});
   ASSERT_TRUE(AddressFile::read(path_).has_value());
   if (::geteuid() != 0) return;
   ASSERT_EQ(::chown((path_ / "server").c_str(), 12'345, 12'345), 0);
@@ -104,10 +104,32 @@ TEST_F(SharedDirectory, AnAddressThatAnotherUserLeftIsNotRead) {
 TEST_F(SharedDirectory, AnotherInstanceAtTheAddressIsNotAsked) {
   EXPECT_TRUE(open().has_value());
   const auto memory = open_memory();
-  const testing::InProcessServer stranger(*memory, {.instance = "another"});
-  const auto left = AddressFile::write(path_, {stranger.url(), "i"});
+  const testing::InProcessServer stranger(*memory, {.instance = "i", .secret = "another"});
+  const auto left = AddressFile::write(path_, {stranger.url(), "i", "s"});
   EXPECT_TRUE(share()->log().append("s", {{"e"}}).has_value());
   EXPECT_EQ(LocalLog(*memory).ends("s").value().next, 1);
+}
+
+// It knows all but what is in the directory.
+TEST_F(SharedDirectory, AnImpostorAtTheAddressIsAskedForNothingWhileAnotherHasTheDirectory) {
+  const auto held = open();
+  const auto memory = open_memory();
+  const testing::InProcessServer impostor(*memory, {.instance = "i", .secret = "guessed"});
+  const auto left = AddressFile::write(path_, {impostor.url(), "i", "s"});
+  EXPECT_EQ(code_of(share()->log().append("s", {{"e"}}, {}, 50ms)), ErrorCode::unavailable);
+  EXPECT_EQ(LocalLog(*memory).ends("s").value().next, 1);
+}
+
+// As one does that passes on what it is asked.
+TEST_F(SharedDirectory, AProofIsGoodForTheAddressOfItsServerOnly) {
+  const auto held = open();
+  const auto memory = open_memory();
+  const testing::InProcessServer real(*memory, {.instance = "i", .secret = "s"});
+  const auto left = AddressFile::write(path_, {real.url(), "i", "s"});
+  EXPECT_TRUE(running_server(path_).has_value());
+  const auto other = AddressFile::write(
+      path_, {"http://localhost" + real.url().substr(real.url().rfind(':')), "i", "s"});
+  EXPECT_FALSE(running_server(path_).has_value());
 }
 
 TEST_F(SharedDirectory, WhoWaitsForAClaimLetsItsHolderCompleteIt) {

@@ -11,7 +11,10 @@
 #include <utility>
 
 #include "client/http_client.h"
+#include "once/entropy.h"
 #include "wire/json.h"
+#include "wire/proof.h"
+#include "wire/text.h"
 
 namespace once::directory {
 namespace {
@@ -23,10 +26,11 @@ std::filesystem::path file_in(const std::filesystem::path& directory) {
 constexpr Duration kLookAgain = std::chrono::milliseconds(250);  // For a server, while waiting.
 constexpr Duration kHealthWithin = std::chrono::seconds(1);
 
-bool is_instance(const api::Response& health, std::string_view instance) {
+// Whether the answer to a challenge has the proof that was asked for.
+bool has_proof(const api::Response& health, std::string_view proof) {
   const Result<api::Json> body = api::parse_json(health.body);
   std::string_view told;
-  return body && body->at_key("instance").get(told) == simdjson::SUCCESS && told == instance;
+  return body && body->at_key("proof").get(told) == simdjson::SUCCESS && told == proof;
 }
 
 constexpr mode_t kOwnerOnly = 0600;
@@ -65,7 +69,7 @@ Result<AddressFile> AddressFile::write(const std::filesystem::path& directory,
                                        const ServerAddress& address) {
   const std::filesystem::path path = file_in(directory);
   const std::filesystem::path fresh = path.string() + ".new";
-  if (!write_private(fresh, address.url + '\n' + address.instance + '\n')) {
+  if (!write_private(fresh, address.url + '\n' + address.instance + '\n' + address.secret + '\n')) {
     return failure(ErrorCode::unavailable, "cannot write " + fresh.string());
   }
   std::error_code error;
@@ -82,29 +86,45 @@ AddressFile::~AddressFile() {
 std::optional<ServerAddress> AddressFile::read(const std::filesystem::path& directory) {
   std::istringstream in(read_private(directory, file_in(directory)));
   ServerAddress address;
-  if (!std::getline(in, address.url) || !std::getline(in, address.instance)) return std::nullopt;
+  const bool whole = std::getline(in, address.url) && std::getline(in, address.instance) &&
+                     std::getline(in, address.secret);
+  if (!whole || address.secret.empty()) return std::nullopt;
   return address;
 }
 
-// Asked without a token: that is for the server that has the directory, not for another program
-// that listens now where the server did.
-std::optional<std::string> running_server(const std::filesystem::path& directory) {
+client::MakeChallenge challenge_of(const ServerAddress& address) {
+  return [address] {
+    const auto [high, low] = system_entropy().unguessable();
+    const std::string number = api::hex_text(high) + api::hex_text(low);
+    client::Challenge challenge{.request = {"GET", "/healthz", {}, ""}, .is_answered_by = {}};
+    challenge.request.headers.add(std::string(wire::kProve), number);
+    challenge.is_answered_by =
+        [proof = wire::proof_of(address.secret, number, address.url)](const api::Response& answer) {
+          return has_proof(answer, proof);
+        };
+    return challenge;
+  };
+}
+
+std::optional<ServerAddress> running_server(const std::filesystem::path& directory) {
   std::optional<ServerAddress> left = AddressFile::read(directory);
   if (!left) return std::nullopt;
-  const api::Request request{"GET", "/healthz", {}, ""};
-  const auto health = client::HttpClient(left->url).call(request, kHealthWithin);
-  if (!health || !is_instance(*health, left->instance)) return std::nullopt;
-  return std::move(left->url);
+  client::HttpClient server(left->url, "", challenge_of(*left));
+  if (!server.prepare(kHealthWithin)) return std::nullopt;
+  return left;
 }
 
 Result<Owner> find_owner(const std::filesystem::path& directory, const OpenStore& open,
                          Duration within, Clock& clock) {
   const Time give_up = later(clock.now(), within);
+  // If the lock is free, no server has the directory, whatever listens at the address.
+  Result<std::unique_ptr<Store>> store = open(Duration::zero());
+  if (store) return std::move(*store);
   for (;;) {
-    if (std::optional<std::string> url = running_server(directory)) return std::move(*url);
+    if (std::optional<ServerAddress> server = running_server(directory)) return std::move(*server);
     const Time began = clock.now();
     const Duration turn = std::clamp(give_up - began, Duration::zero(), kLookAgain);
-    Result<std::unique_ptr<Store>> store = open(turn);
+    store = open(turn);
     if (store) return std::move(*store);
     // Only another process is waited for; what failed sooner will fail again.
     const bool waited = clock.now() - began >= turn;

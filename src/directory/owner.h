@@ -1,7 +1,9 @@
 // Who has the directory of an embedded store, which one process at a time may open. A server that
-// has it leaves its address in DIR/server: its URL and its instance, one per line. Commands that
-// are given the directory ask that server. If it does not answer, or is another instance, the file
-// is stale.
+// has it leaves its address in DIR/server, which only the directory's owner can read: its URL, its
+// instance and a secret, one per line. Commands that are given the directory ask that server. What
+// listens there may be another program by now, of another user even. So nothing is sent to it, the
+// token least of all, before it has proved on the same connection that it knows the secret
+// (docs/threats.md).
 #pragma once
 
 #include <filesystem>
@@ -11,6 +13,7 @@
 #include <string>
 #include <variant>
 
+#include "client/http_client.h"
 #include "once/error.h"
 #include "once/store.h"
 
@@ -19,7 +22,11 @@ namespace once::directory {
 struct ServerAddress {
   std::string url;
   std::string instance;
+  std::string secret;  // A new one for each server that has the directory.
 };
+
+// Answered by the server that left this address, and by no other.
+client::MakeChallenge challenge_of(const ServerAddress& address);
 
 class AddressFile {
  public:
@@ -38,18 +45,19 @@ class AddressFile {
   std::filesystem::path path_;
 };
 
-// The URL of the server that has the directory; nothing if none has.
-std::optional<std::string> running_server(const std::filesystem::path& directory);
+// The server that has the directory, as it has proved; nothing if none has.
+std::optional<ServerAddress> running_server(const std::filesystem::path& directory);
 
 // Opens the directory's store. While another process has it open, tries for `wait_for_turn`, and is
 // `unavailable` then.
 using OpenStore = std::function<Result<std::unique_ptr<Store>>(Duration wait_for_turn)>;
 
-// A server's URL, or the store, which this process has opened.
-using Owner = std::variant<std::string, std::unique_ptr<Store>>;
+// A server, or the store, which this process has opened.
+using Owner = std::variant<ServerAddress, std::unique_ptr<Store>>;
 
-// The server, or this process as soon as it is its turn. Another process that has the store open,
-// and is no server, is waited for until `within` is over.
+// This process, if no other has the store open; else the server that has, or this process as soon
+// as it is its turn. Another process that has the store open, and is no server, is waited for until
+// `within` is over.
 Result<Owner> find_owner(const std::filesystem::path& directory, const OpenStore& open,
                          Duration within, Clock& clock = system_clock());
 

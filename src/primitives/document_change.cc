@@ -1,5 +1,6 @@
 #include "primitives/document_change.h"
 
+#include "base/header_text.h"
 #include "primitives/keys.h"
 
 namespace once::documents {
@@ -90,6 +91,9 @@ std::unexpected<Error> outcome_unknown() {
 Result<void> check_content(const Content& content) {
   if (content.type.empty() || content.type.size() > kMaxContentType) {
     return failure(ErrorCode::invalid, "a content type has 1 to 256 bytes");
+  }
+  if (!is_header_value(content.type)) {
+    return failure(ErrorCode::invalid, "a content type has no control characters");
   }
   return {};
 }

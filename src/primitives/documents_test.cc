@@ -50,6 +50,13 @@ TEST_P(ConditionalWrites, ARemovedDocumentIsAbsentAndMayBeCreatedAgain) {
   EXPECT_EQ(bytes_now(), "two");
 }
 
+TEST_P(ConditionalWrites, AContentTypeHasNoControlCharacters) {
+  for (const std::string type : {"text/html\r\nSet-Cookie: a=b", "a\nb", "\x01", "a\x7f"}) {
+    EXPECT_EQ(documents_.put("doc", {"x", type}, IfAbsent{}).error().code, ErrorCode::invalid);
+  }
+  EXPECT_TRUE(absent_now());
+}
+
 TEST_P(ConditionalWrites, NothingIsLeftOfARemovedDocumentInTheEnd) {
   ASSERT_TRUE(documents_.put("doc", text("one"), IfAbsent{}));
   ASSERT_TRUE(documents_.remove("doc", etag_now()));

@@ -29,6 +29,19 @@ InnerId read_id(RecordReader& in) {
   return id;
 }
 
+// A bucket that is no integer.
+Result<TallyBucket> read_bucket(const Value& value) {
+  Result<RecordReader> in = open(value, RecordKind::tally);
+  if (!in) return std::unexpected(std::move(in.error()));
+  TallyBucket bucket;
+  bucket.state = in->bytes();
+  bucket.until = in->time();
+  const std::uint64_t ids = in->number(kMaxInnerIds);
+  for (std::uint64_t i = 0; i < ids; ++i) bucket.ids.push_back(read_id(*in));
+  if (!in->sound()) return corrupt("bucket");
+  return bucket;
+}
+
 }  // namespace
 
 Bytes encode(const TallyMeta& meta) {
@@ -89,16 +102,18 @@ Result<TallyBucket> decode_bucket(const Item& item, TallyKind kind, const Monoid
     bucket.until = item.expiry;
     return bucket;
   }
-  Result<RecordReader> in = open(item.value, RecordKind::tally);
-  if (!in) return std::unexpected(std::move(in.error()));
-  bucket.state = in->bytes();
-  bucket.until = in->time();
-  const std::uint64_t ids = in->number(kMaxInnerIds);
-  for (std::uint64_t i = 0; i < ids; ++i) bucket.ids.push_back(read_id(*in));
-  const bool one_form = ids > 0 || !is_native(kind);  // Otherwise it would be an integer.
-  if (!in->sound() || !one_form) return corrupt("bucket");
-  if (!monoid.validate(bucket.state)) return corrupt("state");
-  return bucket;
+  Result<TallyBucket> read = read_bucket(item.value);
+  if (!read) return read;
+  const bool one_form =
+      !read->ids.empty() || !is_native(kind);  // Otherwise it would be an integer.
+  if (!one_form) return corrupt("bucket");
+  if (!monoid.validate(read->state)) return corrupt("state");
+  return read;
+}
+
+Result<TallyBucket> decode_any_bucket(const Value& value) {
+  if (std::holds_alternative<std::int64_t>(value)) return TallyBucket{};
+  return read_bucket(value);
 }
 
 Time expiry_of(const TallyBucket& bucket) {

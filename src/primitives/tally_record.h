@@ -55,6 +55,9 @@ Result<TallyMarker> decode_marker(const Value& value);
 Value encode(const TallyBucket& bucket, TallyKind kind);
 Result<TallyBucket> decode_bucket(const Item& item, TallyKind kind, const Monoid& monoid);
 
+// The same without knowing the kind: the state is not looked at.
+Result<TallyBucket> decode_any_bucket(const Value& value);
+
 // When the state and all ids have expired.
 Time expiry_of(const TallyBucket& bucket);
 

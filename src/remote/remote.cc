@@ -15,9 +15,9 @@ namespace {
 class Remote final : public Backend {
  public:
   Remote(std::string url, std::string token, std::string name_space, Clock& clock, Entropy& entropy,
-         std::function<bool()> still_there, wire::DataForm form)
+         std::function<bool()> still_there, wire::DataForm form, client::MakeChallenge challenge)
       : server_(std::move(url), std::move(token), std::move(name_space), clock, entropy,
-                std::move(still_there), form),
+                std::move(still_there), form, std::move(challenge)),
         claims_(server_),
         log_(server_),
         documents_(server_),
@@ -48,13 +48,14 @@ class Remote final : public Backend {
 
 Result<std::unique_ptr<Backend>> connect(std::string url, std::string token, std::string name_space,
                                          Clock& clock, Entropy& entropy,
-                                         std::function<bool()> still_there, wire::DataForm form) {
+                                         std::function<bool()> still_there, wire::DataForm form,
+                                         client::MakeChallenge challenge) {
   if (!client::parse_url(url)) {
     return failure(ErrorCode::invalid,
                    "a server's address is http://host:port, or https://host:port");
   }
   return std::make_unique<Remote>(std::move(url), std::move(token), std::move(name_space), clock,
-                                  entropy, std::move(still_there), form);
+                                  entropy, std::move(still_there), form, std::move(challenge));
 }
 
 }  // namespace once::remote

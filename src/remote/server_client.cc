@@ -16,14 +16,16 @@ constexpr std::size_t kMaxIdle = 64;                     // Connections that are
 }  // namespace
 
 ServerClient::ServerClient(std::string url, std::string token, std::string name_space, Clock& clock,
-                           Entropy& entropy, std::function<bool()> still_there, wire::DataForm form)
+                           Entropy& entropy, std::function<bool()> still_there, wire::DataForm form,
+                           client::MakeChallenge challenge)
     : url_(std::move(url)),
       token_(std::move(token)),
       name_space_(std::move(name_space)),
       clock_(clock),
       entropy_(entropy),
       still_there_(std::move(still_there)),
-      form_(form) {}
+      form_(form),
+      challenge_(std::move(challenge)) {}
 
 // Each call has a connection of its own while it lasts.
 Result<wire::Response> ServerClient::send(const wire::Request& request, Duration timeout) {
@@ -35,7 +37,7 @@ Result<wire::Response> ServerClient::send(const wire::Request& request, Duration
       idle_.pop_back();
     }
   }
-  if (client == nullptr) client = std::make_unique<client::HttpClient>(url_, token_);
+  if (client == nullptr) client = std::make_unique<client::HttpClient>(url_, token_, challenge_);
   Result<wire::Response> answer = client->call(request, timeout);
   const Lock lock(mutex_);
   if (idle_.size() < kMaxIdle) idle_.push_back(std::move(client));

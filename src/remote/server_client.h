@@ -23,10 +23,10 @@ class ServerClient {
  public:
   // `clock` and `entropy` must outlive it. The token is sent to no one but the server. An empty
   // `name_space` is the server's own default. `still_there`, if given, is asked before a request
-  // whose answer was lost is repeated: false ends the call.
+  // whose answer was lost is repeated: false ends the call. `challenge` is as for an HttpClient.
   ServerClient(std::string url, std::string token, std::string name_space, Clock& clock,
                Entropy& entropy, std::function<bool()> still_there = {},
-               wire::DataForm form = wire::DataForm::exact);
+               wire::DataForm form = wire::DataForm::exact, client::MakeChallenge challenge = {});
 
   // The answer, if it is an outcome, such as 200 or 409 busy; otherwise the error that it stands
   // for. A request whose answer was lost is repeated, if it may be, until it is answered or
@@ -57,6 +57,7 @@ class ServerClient {
   Entropy& entropy_;
   const std::function<bool()> still_there_;
   const wire::DataForm form_;
+  const client::MakeChallenge challenge_;
 
   Mutex mutex_;
   std::vector<std::unique_ptr<client::HttpClient>> idle_ ONCE_GUARDED_BY(mutex_);

@@ -91,6 +91,9 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   };
   options.service.instance = api::hex_text(system_entropy().random());
   options.service.store = (*store)->describe();
+  Result<std::string> secret = tokens::new_secret();
+  if (!secret) return std::unexpected(std::move(secret.error()));
+  options.service.secret = std::move(*secret);
   options.settings.max_document_bytes =
       std::max(options.settings.max_document_bytes, (*store)->limits().value_bytes);
   std::optional<api::Checkpoints> checkpoints;
@@ -128,10 +131,11 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
                                options.version);
   const Result<std::string> url = server->listen(options.listen);
   if (!url) return std::unexpected(url.error());
+  service.set_url(*url);
   std::optional<directory::AddressFile> file;
   if (const auto path = directory_of(options.store)) {
-    Result<directory::AddressFile> written =
-        directory::AddressFile::write(*path, {*url, options.service.instance});
+    Result<directory::AddressFile> written = directory::AddressFile::write(
+        *path, {*url, options.service.instance, options.service.secret});
     if (!written) return std::unexpected(std::move(written.error()));
     file.emplace(std::move(*written));
   }

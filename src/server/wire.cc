@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdio>
 
+#include "base/header_text.h"
+
 namespace once::server {
 namespace {
 
@@ -94,6 +96,8 @@ void head(std::string& out, const api::Response& response, Time now) {
   start(out, response.status);
   if (!response.headers.find("Date")) date(out, now);
   for (const auto& [name, value] : response.headers.fields()) {
+    // Stored content types and answers come from others. None of them begins a header of its own.
+    if (!is_header_name(name) || !is_header_value(value)) continue;
     out += name;
     out += ": ";
     out += value;

@@ -1,0 +1,15 @@
+// What may be stored under a key, for an import: the record of each key is decoded by its kind, so
+// that nothing comes in which a program would not have written itself.
+#pragma once
+
+#include "wire/items.h"
+
+namespace once::api {
+
+// `invalid` if the key is none that Once writes, or the item does not decode as what the key is
+// for.
+Result<void> check_stored(const wire::Listed& listed);
+
+bool is_token(const wire::Listed& listed);
+
+}  // namespace once::api
