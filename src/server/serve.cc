@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/checkpoints.h"
+#include "api/first_look.h"
 #include "directory/owner.h"
 #include "events/event_service.h"
 #include "once/blocking_driver.h"
@@ -112,6 +113,10 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   Journal journal(options.journal);
   Observer observer(service.metrics(), journal, options.service.instance);
   const std::unique_ptr<MeteredStore> metered = meter(served);
+  // Where it cannot be written now, the first claim tries again.
+  if (const auto secret = BlockingDriver(served).run(api::learn_secret())) {
+    metered->secret().set(**secret);
+  }
   const StoreSweep sweeping(*metered, service.metrics(), system_clock());
   std::optional<Server> server;  // These outlive the driver, whose last answers arrive here.
   std::optional<Responder> responder;
