@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "api/call.h"
+#include "api/first_look.h"
 #include "once/claims.h"
 #include "primitives/keys.h"
+#include "primitives/store_secret.h"
 
 namespace once::api {
 namespace {
@@ -197,5 +199,7 @@ Answer mark_seen(Call& call) {
   return answer_mark(std::move(keys), request->ttl, std::move(request->request),
                      call.service.options().if_store_down);
 }
+
+Plan<const StoreSecret*> learn_secret() { return read_store_secret(); }
 
 }  // namespace once::api

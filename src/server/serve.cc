@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/checkpoints.h"
+#include "api/first_look.h"
 #include "directory/owner.h"
 #include "events/event_service.h"
 #include "once/blocking_driver.h"
@@ -109,6 +110,10 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   if (Result<void> ok = check_listen(options, service.tokens()); !ok) return ok;
   Observer observer(service.metrics(), journal, options.service.instance);
   const std::unique_ptr<MeteredStore> metered = meter(**store);
+  // Where it cannot be written now, the first claim tries again.
+  if (const auto secret = BlockingDriver(**store).run(api::learn_secret())) {
+    metered->secret().set(**secret);
+  }
   const StoreSweep sweeping(*metered, service.metrics(), system_clock());
   std::optional<Server> server;  // These outlive the driver, whose last answers arrive here.
   std::optional<Responder> responder;
