@@ -66,8 +66,11 @@ Plan<std::optional<WriteOutcome>> answer_after_failure(const ConditionalWrite& w
   const EarlierChange earlier = co_await find_earlier(write.call, *record);
   const bool ours = earlier == EarlierChange::ours || version == write.call.stamp;
   if (earlier == EarlierChange::mismatch) co_return WriteOutcome(Mismatch{});
-  if (ours || earlier == EarlierChange::replayed) {
-    co_return WriteOutcome(Updated{document_in(std::move(*record), version), !ours});
+  // What this call wrote, even if another has replaced it since: the caller takes the ETag for that
+  // of its own bytes.
+  if (ours) co_return updated_by(write);
+  if (earlier == EarlierChange::replayed) {
+    co_return WriteOutcome(Updated{document_in(std::move(*record), version), true});
   }
   const bool in_doubt = sent && !write.call.has_id();
   if (!condition_holds(write, *record, current)) {

@@ -147,9 +147,10 @@ Once FaultyWay::connect(std::string name_space) const {
   return std::move(*once);
 }
 
-void FaultyWay::set(WriteFault fault, int period) {
+void FaultyWay::set(WriteFault fault, int period, int most) {
   fault_ = WriteFault::none;
   period_ = period;
+  most_ = most;
   writes_ = 0;
   met_ = 0;
   fault_ = fault;
@@ -165,7 +166,7 @@ void FaultyWay::heal() {
 }
 
 bool FaultyWay::is_due() {
-  const bool due = fault_ != WriteFault::none && ++writes_ % period_ == 0;
+  const bool due = fault_ != WriteFault::none && ++writes_ % period_ == 0 && met_ < most_;
   if (due) ++met_;
   return due;
 }

@@ -33,6 +33,8 @@ StoreAtAddress server_under_test();
 
 class FaultyWay {
  public:
+  static constexpr int kAll = 1'000'000;
+
   // To a store that is a server, or to http://127.0.0.1:PORT.
   // There is a relay before each server of a cluster.
   explicit FaultyWay(StoreAtAddress place);
@@ -49,11 +51,10 @@ class FaultyWay {
   // A client of the store, or of the server that has one.
   Once connect(std::string name_space = "default") const;
 
-  // From now on, every `period`-th write meets this.
-  void set(WriteFault fault, int period = 1);
+  // From now on, every `period`-th write meets this, but no more than `most` of them.
+  void set(WriteFault fault, int period = 1, int most = kAll);
 
   // From now on, the server's next answers show a time that is that much later.
-  static constexpr int kAll = 1'000'000;
   int skewed() const { return kAll - skewed_answers_; }  // How many of kAll have shown it.
   void skew(Duration ahead, int answers = kAll);
 
@@ -91,6 +92,7 @@ class FaultyWay {
   std::atomic<Duration> delay_{Duration(0)};
   std::atomic<WriteFault> fault_ = WriteFault::none;
   std::atomic<int> period_ = 1;
+  std::atomic<int> most_ = kAll;
   std::atomic<int> writes_ = 0;
   std::atomic<int> met_ = 0;
   static constexpr std::size_t kNoServer = 1'000;
