@@ -40,6 +40,16 @@ TEST_F(ApiLogs, EventsGetConsecutiveIndexesFromOne) {
             R"({"index":3,"time":"2024-10-04T00:00:00.000Z","data":null}],"next":4})");
 }
 
+// Three thousand elsewhere would make each append wait for as many reads.
+TEST_F(ApiLogs, AnAppendWakesTheFollowersOfItsStreamAlone) {
+  using Streams = std::vector<std::string>;
+  EXPECT_EQ(lines("text/plain", "a").telemetry.appended, Streams({"s"}));
+  const Response commit = post("/v1/commit", R"({"logs":[{"stream":"s","events":[{"data":1}]},)"
+                                             R"({"stream":"t","events":[{"data":1}]}],"docs":[]})");
+  EXPECT_EQ(commit.telemetry.appended, Streams({"s", "t"})) << commit.body;
+  EXPECT_EQ(get("/v1/logs/s").telemetry.appended, Streams());
+}
+
 TEST_F(ApiLogs, AnEventMayBringItsOwnTime) {
   post("/v1/logs/s", R"({"events":[{"data":1,"time":"2026-01-31T10:00:00+01:00"}]})");
   EXPECT_NE(get("/v1/logs/s").body.find(R"("time":"2026-01-31T09:00:00.000Z")"), std::string::npos);

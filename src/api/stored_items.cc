@@ -71,7 +71,8 @@ Checked check_tally_item(std::string_view part, std::int64_t sort, const Item& i
 
 Checked check_token(std::string_view id, const Value& value) {
   const bool hex = id.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-  if (!hex || id.size() != kTokenDigits) return unknown_key();
+  const bool known = (hex && id.size() == kTokenDigits) || id == tokens::kClosed;
+  if (!known) return unknown_key();
   const Result<tokens::Grant> grant = tokens::decode_grant(value);
   if (!grant || grant->name_space.empty()) return only_error(grant);
   return keys::check_namespace(grant->name_space);
@@ -94,6 +95,10 @@ Checked check_by_kind(std::string_view home, std::string_view part, std::int64_t
 
 bool is_token(const wire::Listed& listed) {
   return listed.key.partition.home.starts_with(keys::kTokens);
+}
+
+bool is_closed_mark(std::string_view home) {
+  return home.starts_with(keys::kTokens) && home.substr(keys::kTokens.size()) == tokens::kClosed;
 }
 
 Result<void> check_stored(const wire::Listed& listed) {

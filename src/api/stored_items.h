@@ -12,4 +12,7 @@ Result<void> check_stored(const wire::Listed& listed);
 
 bool is_token(const wire::Listed& listed);
 
+// The mark that the store had a token.
+bool is_closed_mark(std::string_view home);
+
 }  // namespace once::api

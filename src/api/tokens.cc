@@ -21,10 +21,6 @@ constexpr std::size_t kMaxTokens = 10'000;
 constexpr std::size_t kMaxDamaged = 1'000;
 constexpr std::string_view kPrefix = "once_";
 
-// The id of the mark of a closed store. It is a token's record, so that every version of Once
-// reads it, and no secret has this id: those are hashes.
-constexpr std::string_view kClosed = "closed";
-
 }  // namespace
 
 Result<std::string> new_secret() {

@@ -43,6 +43,10 @@ Plan<std::monostate> keep(std::string id, Grant grant);
 // False if there is no such token. The store stays closed.
 Plan<bool> revoke(std::string id);
 
+// The id of the mark of a closed store. It is a token's record, so that every version of Once
+// reads it, and no secret has this id: those are hashes.
+inline constexpr std::string_view kClosed = "closed";
+
 // A store that ever had a token is closed: without one, nobody is let in. This stores the mark that
 // says so, if it is missing.
 Plan<std::monostate> mark_closed();

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/stored_items.h"
 #include "cli/answer.h"
 #include "cli/export_json.h"
 #include "cli/input.h"
@@ -217,7 +218,7 @@ class Importer {
         prefixes_, [&](const std::string& prefix) { return item.home.starts_with(prefix); });
     if (!wanted) return {};
     if (item.is_token && !invocation_.flag("with-tokens")) {
-      ++tokens_left_out_;
+      if (!api::is_closed_mark(item.home)) ++tokens_left_out_;
       return {};
     }
     if (count_ == kLines || (count_ > 0 && items_.size() + line.size() > kBytes)) {

@@ -7,7 +7,9 @@
 #include <atomic>
 #include <future>
 
+#include "api/first_look.h"
 #include "events/event_service.h"
+#include "once/blocking_driver.h"
 #include "once/memory_store.h"
 #include "primitives/keys.h"
 #include "server/metrics_page.h"
@@ -43,6 +45,7 @@ class ServerTest : public ::testing::Test {
 
   void serve(const Settings& settings = {}, BatchingOptions driving = {},
              Duration poll = FollowHub::kPollShared) {
+    metered_->secret().set(*BlockingDriver(*metered_).run(api::learn_secret()).value());
     driver_ = std::make_unique<BatchingDriver>(*metered_, driving);
     hub_ = std::make_unique<FollowHub>(*driver_, system_clock(), poll);
     events_ = std::make_unique<events::EventService>(*driver_,
@@ -327,26 +330,23 @@ TEST_F(ServerTest, APeerThatDoesNotReadItsAnswersIsCutAndHoldsUpNobody) {
   EXPECT_EQ(quick.call("GET", "/healthz")->status, 200);
 }
 
-// Three thousand elsewhere would make each append wait for as many reads.
-TEST_F(ServerTest, AnAppendWakesTheFollowersOfItsStreamAlone) {
-  serve({}, {}, 1h);
-  RawHttp writer = connect();
-  const auto reads_of_an_append_to = [&](const std::string& stream) {
-    const auto before = metered_->snapshot().scan.calls;
-    const auto answer =
-        writer.call("POST", "/v1/logs/" + stream, "a", "Content-Type: text/plain\r\n");
-    EXPECT_EQ(answer->status, 201);
-    return metered_->snapshot().scan.calls - before;
+TEST_F(ServerTest, AnAppendOrACommitWakesTheFollowersOfItsStream) {
+  serve({}, {}, 1h);  // They are not found by looking.
+  RawHttp follower = connect();
+  follower.send("GET", "/v1/logs/s?follow=true", "");
+  ASSERT_EQ(follower.receive(true)->status, 200);
+  const auto wait_for_event = [&](const std::string& id) {
+    while (const auto line = follower.receive_line()) {
+      if (line->starts_with("id: " + id)) return true;
+    }
+    return false;
   };
-  const auto alone = reads_of_an_append_to("a");
-  RawHttp elsewhere = connect();
-  const auto before = metered_->snapshot().scan.calls;
-  elsewhere.send("GET", "/v1/logs/s?follow=true", "");
-  ASSERT_EQ(elsewhere.receive(true)->status, 200);
-  while (metered_->snapshot().scan.calls == before) std::this_thread::yield();
-  EXPECT_EQ(reads_of_an_append_to("b"), alone);
-  reads_of_an_append_to("s");
-  EXPECT_TRUE(elsewhere.receive_line().has_value());
+  RawHttp writer = connect();
+  ASSERT_EQ(writer.call("POST", "/v1/logs/s", "a", "Content-Type: text/plain\r\n")->status, 201);
+  EXPECT_TRUE(wait_for_event("1"));
+  const std::string effects = R"({"logs":[{"stream":"s","events":[{"data":1}]}]})";
+  ASSERT_EQ(writer.call("POST", "/v1/commit", effects)->status, 200);
+  EXPECT_TRUE(wait_for_event("2"));
 }
 
 TEST_F(ServerTest, AFollowerThatDoesNotReadIsCut) {

@@ -93,7 +93,8 @@ TEST_F(Connections, WhatIsNoHttpIsRefusedAndTheConnectionEnds) {
   for (const char* bytes :
        {"GARBAGE\r\n\r\n", "GET / HTTP/3.0\r\n\r\n",
         "GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
-        "GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: "
+        "2\r\n\r\n",
         "\x16\x03\x01\x02"}) {
     RawHttp peer = connect();
     peer.send(bytes);
@@ -108,7 +109,8 @@ TEST_F(Connections, WhatIsNoHttpIsRefusedAndTheConnectionEnds) {
 
 TEST_F(Connections, HeadersAndBodiesAreBounded) {
   RawHttp long_header = connect();
-  long_header.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(40'000, 'x') + "\r\n\r\n");
+  long_header.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(40'000, 'x') +
+                   "\r\n\r\n");
   EXPECT_EQ(long_header.receive()->status, 431);
   RawHttp long_body = connect();
   long_body.send(
@@ -143,7 +145,8 @@ TEST_F(Connections, TermFinishesWhatIsOwedAndExitsWithZero) {
   // In one piece: once the first is answered, the second is under way.
   waiter.send(
       "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-      "POST /v1/claims/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 13\r\n\r\n{\"wait\":\"3s\"}");
+      "POST /v1/claims/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+      "13\r\n\r\n{\"wait\":\"3s\"}");
   EXPECT_EQ(waiter.receive()->status, 200);
   EXPECT_EQ(server_.terminate(), 0);
   const auto answer = waiter.receive();
@@ -158,7 +161,8 @@ TEST_F(Connections, TermDoesNotWaitForWhatTakesLonger) {
   RawHttp waiter = connect();
   waiter.send(
       "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-      "POST /v1/claims/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 13\r\n\r\n{\"wait\":\"5m\"}");
+      "POST /v1/claims/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+      "13\r\n\r\n{\"wait\":\"5m\"}");
   EXPECT_EQ(waiter.receive()->status, 200);
   EXPECT_EQ(server_.terminate(), 0);
   EXPECT_TRUE(waiter.ended());
