@@ -6,6 +6,7 @@
 
 #include "once/open.h"
 #include "primitives/keys.h"
+#include "testing/needs_store.h"
 #include "testing/raw_http.h"
 #include "testing/server_process.h"
 #include "testing/servers/needs.h"
@@ -35,6 +36,7 @@ std::string printed(const std::vector<std::string>& arguments) {
 }
 
 TEST(Tokens, AServerStaysClosedWhenItsLastTokenIsRevokedAndAfterARestart) {
+  ONCE_NEEDS_STORE_KIND("rocksdb");
   const TempDir dir;
   const std::string store = (dir.path() / "store").string();
   ServerProcess server(store);
@@ -80,6 +82,7 @@ TEST(Tokens, AStoreThatIsEmptiedBehindAServerDoesNotOpenIt) {
 }
 
 TEST(Tokens, ADamagedRecordKeepsNoServerFromStarting) {
+  ONCE_NEEDS_STORE_KIND("rocksdb");
   const TempDir dir;
   const std::string store = (dir.path() / "store").string();
   const std::string token = printed({"token", "new", "--store", store, "--field", "token"});
