@@ -40,7 +40,7 @@ Value bucket_of(FuzzedDataProvider& input, const PreparedMerge& merge) {
   tallies::TallyBucket bucket;
   bucket.until = time_of(input);
   bucket.ids.push_back({.id = input.ConsumeBool() ? "id" : "other",
-                        .input_hash = input.ConsumeBool() ? merge.input_hash : "another",
+                        .input_hash = input.ConsumeBool() ? merge.input_hash() : Bytes("another"),
                         .nonce = input.ConsumeBool() ? merge.nonce : 7,
                         .kept_until = time_of(input)});
   bucket.state = state_of(input, merge.kind());
