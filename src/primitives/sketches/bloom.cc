@@ -171,6 +171,7 @@ Result<Bloom> Bloom::decode(std::string_view record) {
     filter->bits_.assign(bits.begin(), bits.end());
     return filter;
   }
+  if (filter->is_dense()) return corrupt;  // A small one is never stored so.
   const std::uint64_t count = in->number(filter->most_places());
   filter->places_.reserve(count);
   std::uint64_t last = 0;

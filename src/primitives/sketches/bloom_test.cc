@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <limits>
 #include <string>
+
+#include "primitives/record.h"
 
 namespace once::sketches {
 namespace {
@@ -123,6 +126,14 @@ TEST(Bloom, EveryDamagedByteIsCorrupt) {
       EXPECT_FALSE(Bloom::decode(sound.substr(0, i))) << i;
     }
   }
+}
+
+TEST(Bloom, ASmallFilterIsNeverSparse) {
+  RecordWriter out(RecordKind::bloom, 2);
+  out.number(100);
+  out.number(std::bit_cast<std::uint64_t>(0.01));
+  out.number(0);
+  EXPECT_FALSE(Bloom::decode(out.finish()));
 }
 
 }  // namespace
