@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/call.h"
+#include "api/first_look.h"
 #include "api/routes.h"
 #include "events/event_request.h"
 #include "fuzz/record_laws.h"
@@ -55,7 +56,10 @@ inline void check_headers(const api::Response& response) {
 
 class ApiWorld {
  public:
-  ApiWorld() { service_.set_event_receiver(events_); }
+  ApiWorld() {
+    service_.set_event_receiver(events_);
+    require(driver_.run(api::learn_secret()).has_value());
+  }
 
   // The answer, after all laws were checked.
   api::Response perform(const api::Request& request) {

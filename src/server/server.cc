@@ -161,7 +161,7 @@ class Server::Impl {
   std::atomic<bool> accepting_ = true;
 };
 
-Server::Server(Settings settings, Handler& handler, Clock& clock)
+Server::Server(const Settings& settings, Handler& handler, Clock& clock)
     : impl_(std::make_unique<Impl>(settings, handler, clock)) {}
 Server::~Server() = default;
 

@@ -33,7 +33,7 @@ struct Settings {
 class Server {
  public:
   // `handler` and `clock` must outlive it.
-  Server(Settings settings, Handler& handler, Clock& clock = system_clock());
+  Server(const Settings& settings, Handler& handler, Clock& clock = system_clock());
   ~Server();  // Ends every connection at once.
 
   // Starts serving at host:port, and returns the URL. Port 0 chooses a free one.

@@ -14,7 +14,7 @@ struct Framing {
   bool head = false;       // HEAD: the answer has a length but no body.
   bool keep_alive = true;  // Otherwise the connection ends with this answer.
   bool http_1_0 = false;
-  std::string headers = {};  // Lines, each with its end, that are added to those of the answer.
+  std::string headers;  // Lines, each with its end, that are added to those of the answer.
 };
 
 std::string encode(const api::Response& response, const Framing& framing, Time now);
