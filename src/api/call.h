@@ -28,7 +28,7 @@ struct Call {
   std::map<std::string, std::string, std::less<>> query;
 
   // Whether the caller may be told of the server itself, such as where its data is: anyone where it
-  // is open, and otherwise who has a token for all namespaces.
+  // is open, and otherwise a holder of a token for all namespaces.
   bool may_see_server() const;
 
   // The body; an empty one is an object without fields.

@@ -66,7 +66,7 @@ struct ServiceOptions {
   std::string instance;            // A different one for each running server.
   std::string secret;              // It proves that it knows this one; empty: it proves nothing.
   Checkpoints* checkpoints = nullptr;  // Null if the store has none. Must outlive the service.
-  std::string store;                   // Store::describe(), for who may know where the data is.
+  std::string store;                   // Store::describe(). Not for every caller: it has paths.
   std::size_t tally_bytes = tallies::kMaxBytes;  // Of all tallies that one request needs.
   std::function<Result<void>()> check_writable;  // Whether a write would be admitted; null: yes.
 };

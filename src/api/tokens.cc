@@ -77,7 +77,7 @@ Plan<std::monostate> keep(std::string id, Grant grant) {
                     "the token is stored, and nobody knows it: revoke it, and make another");
 }
 
-// Marked before the last one is gone: at no time is there neither a token nor the mark.
+// Marked before the last one is gone, so that there is always a token or the mark.
 Plan<bool> revoke(std::string id) {
   if (id == kClosed) co_return false;
   const Key key = keys::token(id);

@@ -344,7 +344,7 @@ its number. An import that was cut short is simply repeated. What was exported w
 taken with --as-found only.
 
 Each record is decoded as what its key is for, and one that does not decode is refused. Tokens are
-left out without --with-tokens: whoever wrote the file could have put one of their own into it.
+left out without --with-tokens: the author of the file could have put one of their own into it.
 
 Example:
   once export | once import --store ./copy

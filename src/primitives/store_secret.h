@@ -7,7 +7,7 @@
 namespace once {
 
 // Reads the secret, makes it if there is none, and remembers it for store_secret(). One read, and
-// one write in the life of a store: whoever comes first, all get the same.
+// one write in the life of a store: all processes get the secret of the first.
 //
 // A damaged one is replaced: the tickets that it sealed are worth nothing then.
 Plan<const StoreSecret*> read_store_secret();

@@ -309,13 +309,13 @@ Plan<std::vector<std::optional<Item>>> get_all(std::vector<Key> keys) {
   co_return std::move(found);
 }
 
-// The metas of the tallies, then their buckets. One tally's together: they are never too large.
 struct HeldTallies {
   std::vector<std::optional<Item>> metas;
   std::vector<std::optional<Item>> buckets;
 };
 
-// By its name alone, before anything of that size is read or made.
+// How large the bucket can be, by the name of its monoid. 0 with a window: its buckets are counted
+// as they are read.
 std::size_t most_bytes_in(const std::optional<Item>& meta) {
   const Result<TallyMeta> found =
       meta ? decode_meta(meta->value) : failure(ErrorCode::corrupt, "none");
@@ -323,6 +323,8 @@ std::size_t most_bytes_in(const std::optional<Item>& meta) {
   return most_bytes_named(found->monoid);
 }
 
+// The metas of several tallies tell whether their buckets may be read. One tally is never too
+// large, so its two items are read together.
 Plan<HeldTallies> get_tallies(std::vector<Key> keys, ReadBudget* budget) {
   std::vector<Key> metas;
   for (const Key& key : keys) metas.push_back(keys::tally_meta(key));
