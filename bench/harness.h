@@ -48,8 +48,13 @@ struct Contest {
 
 void print_heading(const std::string& title, const std::string& yardstick);
 
-// Runs it and prints one line: both rates, their ratio, the target. Returns our rate per second.
+// Runs it and prints one line: both rates, their ratio, the target. Returns our rate per second. A
+// row below half of its target is measured again, with more rounds, before that is believed.
 double run(const Contest& contest);
+
+// For the end of main(): 1 if a row of run() was below half of its target, which no noise explains;
+// otherwise 0.
+int exit_code();
 
 // Bytes that the process has allocated by malloc.
 std::size_t allocated_bytes();

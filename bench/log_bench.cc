@@ -161,14 +161,39 @@ void run_engine(Engine engine, const Options& options) {
   }
 }
 
+// Appends that wait on one stream are one commit: as fast as on streams of their own.
+void compare_streams(Engine engine, const Options& options) {
+  const std::size_t share = options.quick ? 20 : 1;
+  Setting one{.engine = engine,
+              .driver = Driver::batching,
+              .streams = Streams::one,
+              .appenders = 16,
+              .appends = (engine == Engine::memory ? 160'000 : 16'000) / share,
+              .directory = options.directory};
+  Setting apart = one;
+  apart.streams = Streams::one_each;
+  run({.name = "appends of 1, 16 on one stream, batching",
+       .operations = one.appends,
+       .target = 0.8,
+       .rounds = options.quick ? 1U : 5U,
+       .ours = [&] { return append_all<Ours>(one); },
+       .yardstick = [&] { return append_all<Ours>(apart); }});
+}
+
 void run_all(const Options& options) {
   print_heading("append on memory, events of 100 bytes", "the same bytes in a mutexed list");
   run_engine(Engine::memory, options);
   print_heading("append on rocksdb, synced", "bare RocksDB, a synced put a batch");
   run_engine(Engine::rocksdb, options);
+  print_heading("one stream, on memory and on rocksdb", "a stream for each appender");
+  compare_streams(Engine::memory, options);
+  compare_streams(Engine::rocksdb, options);
 }
 
 }  // namespace
 }  // namespace once::bench
 
-int main(int count, char** words) { once::bench::run_all(once::bench::options_from(count, words)); }
+int main(int count, char** words) {
+  once::bench::run_all(once::bench::options_from(count, words));
+  return once::bench::exit_code();
+}

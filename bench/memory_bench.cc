@@ -150,4 +150,7 @@ void run_all(const Options& options) {
 }  // namespace
 }  // namespace once::bench
 
-int main(int count, char** words) { once::bench::run_all(once::bench::options_from(count, words)); }
+int main(int count, char** words) {
+  once::bench::run_all(once::bench::options_from(count, words));
+  return once::bench::exit_code();
+}

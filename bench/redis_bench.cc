@@ -115,4 +115,5 @@ int main(int count, char** words) {
   }
   const once::testing::RedisServer server;
   once::bench::compare(server, options.quick);
+  return once::bench::exit_code();
 }

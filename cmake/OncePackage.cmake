@@ -17,6 +17,7 @@ function(once_install_component name)
   install(FILES ${PROJECT_SOURCE_DIR}/cmake/once-${name}-dependencies.cmake
           DESTINATION ${once_package_dir})
   if(NOT name STREQUAL "core")
+    set(headers)
     foreach(header ${name}_store.h ${name}.h)
       if(EXISTS ${PROJECT_SOURCE_DIR}/include/once/${header})
         list(APPEND headers ${PROJECT_SOURCE_DIR}/include/once/${header})

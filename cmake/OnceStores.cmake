@@ -36,7 +36,7 @@ function(once_on_each_server program)
   foreach(harness IN LISTS harnesses)
     add_test(NAME ${program}.on_${harness} COMMAND ${program} ${ARGN})
     set_tests_properties(${program}.on_${harness} PROPERTIES
-      ENVIRONMENT ONCE_TEST_STORE=${harness} COST 10)
+      ENVIRONMENT ONCE_TEST_STORE=${harness} COST 15 TIMEOUT 900)
   endforeach()
 endfunction()
 

@@ -52,9 +52,9 @@ function(once_alone)
   set_property(GLOBAL APPEND PROPERTY once_alone ${ARGN})
 endfunction()
 
-# once_precompiled(TARGET [OF OTHER]): what nearly every source includes, parsed once for all libraries
-# (once_core) and once for all tests. Not where each source is compiled alone, which is there to find
-# a missing include; and not with clang, whose tidy reads the headers themselves.
+# once_precompiled(TARGET [OF OTHER] [HEADER...]): what nearly every source includes, parsed once for all libraries
+# (once_core) and twice for tests (once_test_headers). Not where each source is compiled alone, which is there to
+# find a missing include; and not with clang, whose tidy reads the headers themselves.
 add_compile_definitions(_FILE_OFFSET_BITS=64)  # As hiredis wants it: what all share must be alike.
 set(once_common_headers
     <algorithm> <array> <atomic> <charconv> <chrono> <condition_variable> <coroutine> <cstdint> <expected>
@@ -77,7 +77,9 @@ function(once_tidy target)
   if(ONCE_TIDY)
     add_test(NAME style.tidy.${target}
              COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-tidy ${PROJECT_BINARY_DIR} ${target})
-    set_tests_properties(style.tidy.${target} PROPERTIES TIMEOUT 1800)
+    get_target_property(sources ${target} SOURCES)
+    list(LENGTH sources cost)  # The longest begin first.
+    set_tests_properties(style.tidy.${target} PROPERTIES LABELS tidy TIMEOUT 3600 COST ${cost})
   endif()
 endfunction()
 
@@ -103,43 +105,88 @@ function(once_library name)
   once_install_component(${name})
 endfunction()
 
+# once_test_code(TARGET [OPTIMISED]): compiled quickly, or as what it tests is; alike, so that all such share headers.
+# Groups are large where nothing is optimised: three of eight together take two thirds of the time. Where
+# functions are inlined, g++ 12 has more to be wrong about in a large group, and warns.
+function(once_test_code target)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF once_unhardened ON)
+  if(NOT "OPTIMISED" IN_LIST ARGN)
+    target_compile_options(${target} PRIVATE -O0)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 24)
+  endif()
+endfunction()
+
 # The headers of all tests, precompiled.
 if(ONCE_TESTS)
   file(WRITE ${PROJECT_BINARY_DIR}/once_test_headers.cc "")
-  add_library(once_test_headers OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/once_test_headers.cc)
-  target_compile_features(once_test_headers PUBLIC cxx_std_23)
-  target_compile_options(once_test_headers PRIVATE -O0)
-  set_target_properties(once_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF once_unhardened ON)
-  target_link_libraries(once_test_headers PRIVATE once_flags GTest::gtest)
-  once_precompiled(once_test_headers <gtest/gtest.h>)
+  foreach(kind "" OPTIMISED)
+    set(test_headers once_test_headers${kind})
+    add_library(${test_headers} OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/once_test_headers.cc)
+    target_compile_features(${test_headers} PUBLIC cxx_std_23)
+    target_include_directories(${test_headers} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(${test_headers} PRIVATE once_flags GTest::gtest)
+    once_test_code(${test_headers} ${kind})
+    once_precompiled(${test_headers} <gtest/gtest.h> <once/batching_driver.h> <once/blocking_driver.h> <once/local.h>
+                                <once/memory_store.h>)
+  endforeach()
 endif()
 
-# once_test(NAME [WHOLE] [OPTIMISED] [FILTER PATTERN] [LIBRARIES ...] SOURCES ...): one program; each case
-# that PATTERN (gtest's) selects is a test of ctest. WHOLE: all its cases are one test, in one process,
-# because they share what is slow to start. OPTIMISED: its own code is what takes the time. Other tests
-# are compiled quickly instead.
+# A link with GNU's other linker takes a third of the time, and each lane has sixty. What is released is
+# linked with the usual one.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  find_program(ONCE_GOLD ld.gold)
+  if(ONCE_GOLD AND ONCE_SANITIZE)
+    add_link_options(-fuse-ld=gold)
+  endif()
+endif()
+function(once_linked_quickly target)
+  if(ONCE_GOLD AND NOT ONCE_SANITIZE)
+    target_link_options(${target} PRIVATE -fuse-ld=gold)
+  endif()
+endfunction()
+
+# once_test(NAME [WHOLE] [OPTIMISED] [ONE_THREAD] [SHARDS N] [FILTER PATTERN] [LIBRARIES ...] SOURCES ...): one
+# program; each case that PATTERN (gtest's) selects is a test of ctest.
+# WHOLE: all its cases are one test, in one process, because they share what is slow to start.
+# OPTIMISED: its own code is what takes the time. Other tests are compiled quickly instead.
+# ONE_THREAD: nothing in it starts a thread, so that ThreadSanitizer has nothing to see.
+# SHARDS: with a sanitizer, where a program is one test, it is N, because it would end long after the others.
 function(once_test name)
-  cmake_parse_arguments(arg "WHOLE;OPTIMISED" "FILTER" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "WHOLE;OPTIMISED;ONE_THREAD" "FILTER;SHARDS" "SOURCES;LIBRARIES" ${ARGN})
+  if(arg_ONE_THREAD AND ONCE_SANITIZE MATCHES "thread")
+    return()
+  endif()
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE once_flags once::core ${arg_LIBRARIES} GTest::gtest_main)
-  # As once_test_headers.
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF once_unhardened ON)
-  if(NOT arg_OPTIMISED)
-    target_compile_options(${name} PRIVATE -O0)
-    once_precompiled(${name} OF once_test_headers)
+  set(kind)
+  if(arg_OPTIMISED)
+    set(kind OPTIMISED)
   endif()
+  once_test_code(${name} ${kind})
+  once_precompiled(${name} OF once_test_headers${kind})
+  once_linked_quickly(${name})
   # A sanitizer makes a start slow: there a program runs all its cases in one process.
-  if(arg_WHOLE OR ONCE_SANITIZE)
-    add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES COST 10)  # Begun before the short ones.
-    if(ONCE_SANITIZE)
-      set_tests_properties(${name} PROPERTIES TIMEOUT 900)
-    endif()
-    if(arg_FILTER)
-      set_tests_properties(${name} PROPERTIES ENVIRONMENT "GTEST_FILTER=${arg_FILTER}")
-    endif()
+  if(arg_SHARDS AND ONCE_SANITIZE)
+    foreach(shard RANGE 1 ${arg_SHARDS})
+      math(EXPR index "${shard} - 1")
+      once_whole_test(${name} ${name}.${shard}_of_${arg_SHARDS} 20
+        GTEST_FILTER=${arg_FILTER} GTEST_TOTAL_SHARDS=${arg_SHARDS} GTEST_SHARD_INDEX=${index})
+    endforeach()
+  elseif(arg_WHOLE OR ONCE_SANITIZE)
+    once_whole_test(${name} ${name} 10 GTEST_FILTER=${arg_FILTER})
   else()
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_FILTER "${arg_FILTER}")
+  endif()
+endfunction()
+
+# once_whole_test(PROGRAM NAME COST VARIABLE=VALUE...): all that the program selects is one test; those of a higher
+# cost begin first.
+function(once_whole_test program name cost)
+  list(FILTER ARGN EXCLUDE REGEX "=$")
+  add_test(NAME ${name} COMMAND ${program})
+  set_tests_properties(${name} PROPERTIES COST ${cost} ENVIRONMENT "${ARGN}")
+  if(ONCE_SANITIZE)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 900)
   endif()
 endfunction()

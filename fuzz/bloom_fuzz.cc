@@ -8,7 +8,18 @@ namespace {
 using sketches::Bloom;
 using sketches::BloomShape;
 
+// Merging in a record's bytes gives what merging its filter gives.
+void check_in_place(const Bloom& a, const Bloom& b) {
+  Bytes stored = a.encode_dense();
+  Bloom merged = Bloom::decode(stored).value();
+  const Result<void> ok = merged.merge(b);
+  const Result<bool> in_place = Bloom::merge_in_place(stored, b.encode());
+  require(in_place.has_value() == ok.has_value());
+  require(stored == (ok ? merged.encode() : a.encode_dense()));
+}
+
 void check_pair(const Bloom& a, const Bloom& b, std::string_view item) {
+  check_in_place(a, b);
   const Result<Bloom> both = check_merge(a, b);
   require(both.has_value() == (a.shape() == b.shape()));
   if (!both) return;

@@ -14,7 +14,7 @@ constexpr Duration kClockError{2'000};
 Item holding(const Bytes& bytes) { return {.value = bytes, .version = {1}}; }
 
 Result<DocumentRecord> decode(const Bytes& bytes) {
-  return documents::decode_document(holding(bytes));
+  return documents::decode_document(holding(bytes), Time::min());
 }
 Bytes encode(const DocumentRecord& record) { return documents::encode(record); }
 

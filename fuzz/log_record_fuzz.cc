@@ -22,7 +22,8 @@ std::vector<LogEvent> events_of(FuzzedDataProvider& input) {
 LogRecord record_of(FuzzedDataProvider& input) {
   LogRecord record;
   record.state = static_cast<LogRecord::State>(input.ConsumeIntegralInRange(0, 2));
-  record.batch = input.ConsumeRandomLengthString();
+  const std::string batch = input.ConsumeRandomLengthString();
+  const bool combined = input.ConsumeBool();
   record.appended = time_of(input);
   record.expires = time_of(input);
   record.count = record.state == LogRecord::State::blank
@@ -32,6 +33,8 @@ LogRecord record_of(FuzzedDataProvider& input) {
     record.events = events_of(input);
     record.count = static_cast<std::int64_t>(record.events.size());
   }
+  record.parts = {{batch, record.count}};
+  if (combined && record.count > 1) record.parts = {{"", 1}, {batch, record.count - 1}};
   return record;
 }
 
@@ -51,7 +54,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   FuzzedDataProvider input(data, size);
   const LogRecord record = record_of(input);
   check_encoding(record, logs::decode_log, encode_record);
-  const BatchId id{record.count, record.count, logs::hash_of(record.events)};
+  const BatchId id{record.count, record.count, logs::hash_of(record.events),
+                   record.parts.size() > 1 ? record.offset_of(record.parts[1].batch)
+                                           : std::optional<std::int64_t>(0)};
   check_encoding(id, logs::decode_batch_id, encode_id);
   return 0;
 }

@@ -1,16 +1,16 @@
 // Patches of both kinds. The first line is a document, the rest a patch.
-#include "api/json_value.h"
-#include "api/patch.h"
 #include "fuzz/record_laws.h"
+#include "wire/json_value.h"
+#include "wire/patch.h"
 
 namespace once::fuzz {
 namespace {
 
-using api::JsonValue;
+using wire::JsonValue;
 
 // The result is a valid document.
 JsonValue parsed(const std::string& document) {
-  Result<JsonValue> value = api::parse_value(document);
+  Result<JsonValue> value = wire::parse_value(document);
   require(value.has_value());
   return std::move(*value);
 }
@@ -22,7 +22,7 @@ void require_refusal(const Error& error) {
 
 // Pure and idempotent.
 void check_merge(const std::string& document, std::string_view text) {
-  const Result<api::Patch> patch = api::merge_patch(text);
+  const Result<wire::Patch> patch = wire::merge_patch(text);
   if (!patch) return require_refusal(patch.error());
   const Result<std::string> once = (*patch)(document);
   if (!once) return require_refusal(once.error());
@@ -30,7 +30,7 @@ void check_merge(const std::string& document, std::string_view text) {
   require((*patch)(*once) == *once);
   JsonValue other = parsed(document);
   other.merge_patch(parsed(std::string(text)));
-  require(api::same_value(parsed(*once), other));
+  require(wire::same_value(parsed(*once), other));
 }
 
 // The patch for the other implementation, which throws where a document is moved to where it is
@@ -44,17 +44,17 @@ JsonValue without_moves_in_place(JsonValue operations) {
 
 // Another implementation accepts the same patches, with the same result.
 void check_operations(const std::string& document, std::string_view text) {
-  const Result<api::Patch> patch = api::json_patch(text);
+  const Result<wire::Patch> patch = wire::json_patch(text);
   if (!patch) return require_refusal(patch.error());
   const Result<std::string> changed = (*patch)(document);
   if (!changed) return require_refusal(changed.error());
   require((*patch)(document) == *changed);
   const JsonValue result = parsed(*changed);
-  require(api::extent_of(result).depth <= 100);
+  require(wire::extent_of(result).depth <= 100);
   const JsonValue operations = without_moves_in_place(parsed(std::string(text)));
-  require(api::same_value(result, parsed(document).patch(operations)));
+  require(wire::same_value(result, parsed(document).patch(operations)));
   const std::string test = R"([{"op":"test","path":"","value":)" + *changed + "}]";
-  const Result<api::Patch> same = api::json_patch(test);
+  const Result<wire::Patch> same = wire::json_patch(test);
   if (same) require((*same)(*changed).has_value());  // Unless the patch nests too deep.
 }
 

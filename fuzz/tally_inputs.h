@@ -13,8 +13,10 @@ namespace once::fuzz {
 inline TallyShape shape_of(FuzzedDataProvider& input) {
   using enum TallyKind;
   constexpr std::array kKinds = {sum, real, count, max, min, distinct, top, bloom};
+  constexpr std::array kWindows = {TallyWindow::none, TallyWindow::minute, TallyWindow::hour,
+                                   TallyWindow::day};
   return {.kind = input.PickValueInArray(kKinds),
-          .window = static_cast<TallyWindow>(input.ConsumeIntegralInRange(0, 3)),
+          .window = input.PickValueInArray(kWindows),
           .precision = 8,
           .counters = 2,
           .capacity = 10,

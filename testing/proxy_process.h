@@ -25,7 +25,7 @@ class ProxyProcess {
     arguments.insert(arguments.end(), more.begin(), more.end());
     child_ = std::make_unique<ChildProcess>(ONCE_BINARY, arguments);
     ready_line_ = child_->read_line().value_or("");
-    const std::size_t at = ready_line_.find("http://");
+    const std::size_t at = ready_line_.find("http");
     if (at == std::string::npos) return;
     const std::string url = ready_line_.substr(at, ready_line_.find(' ', at) - at);
     port_ = static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
@@ -34,6 +34,7 @@ class ProxyProcess {
   bool running() const { return port_ != 0; }
   const std::string& ready_line() const { return ready_line_; }
   std::uint16_t port() const { return port_; }
+  pid_t pid() const { return child_->pid(); }
   void kill() { child_->kill(); }  // -9.
   int terminate() {
     ::kill(child_->pid(), SIGTERM);

@@ -25,7 +25,7 @@ class ServerProcess {
     arguments.insert(arguments.end(), more_.begin(), more_.end());
     child_ = std::make_unique<ChildProcess>(ONCE_BINARY, arguments);
     ready_line_ = child_->read_line().value_or("");
-    const std::size_t at = ready_line_.find("http://");
+    const std::size_t at = ready_line_.find("http");
     if (at == std::string::npos) return;
     url_ = ready_line_.substr(at, ready_line_.find(' ', at) - at);
     const std::string digits = url_.substr(url_.rfind(':') + 1);

@@ -284,7 +284,7 @@ TEST_F(EventBuilderOnRabbitMq, WhoeverIsKilledEachBuildIsRecordedOnce) {
   for (auto& builder : builders) EXPECT_EQ(builder->wait(), 0);
   EXPECT_EQ(recorded(once), each_once(events));
   std::map<once::Duration, int> known;
-  const auto done = once.claims().list(once::ClaimState::Kind::done);
+  const auto done = once.claims().list({.kind = once::ClaimState::Kind::done});
   ASSERT_TRUE(done.has_value());
   for (const auto& claim : done->claims) {
     ++known[claim.state.kept_until - claim.state.completed];

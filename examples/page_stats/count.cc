@@ -11,8 +11,8 @@ namespace {
 using namespace std::chrono_literals;
 
 std::string_view name_of(once::TallyWindow window) {
-  using enum once::TallyWindow;
-  return window == minute ? "minute" : window == hour ? "hour" : "day";
+  using Window = once::TallyWindow;
+  return window == Window::minute ? "minute" : window == Window::hour ? "hour" : "day";
 }
 
 // How long a bucket is kept after its window ended. For last year, ask for
@@ -67,12 +67,12 @@ std::string tally_name(std::string_view subject, std::string_view what, once::Ta
 }
 
 once::Effects effects_of(const View& view) {
-  using enum once::TallyWindow;
+  using Window = once::TallyWindow;
   once::Effects effects;
-  for (const once::TallyWindow window : {minute, hour, day}) {
+  for (const Window window : {Window::minute, Window::hour, Window::day}) {
     add_counts(effects, view, kSite, window);
   }
-  add_counts(effects, view, view.page, hour);
+  add_counts(effects, view, view.page, Window::hour);
   return effects;
 }
 

@@ -81,7 +81,7 @@ std::multimap<std::string, std::string> claimed(once::Once& once) {
   std::multimap<std::string, std::string> all;
   std::string cursor;
   do {
-    const auto page = once.claims().list(std::nullopt, cursor).value();
+    const auto page = once.claims().list({}, cursor).value();
     for (const auto& claim : page.claims) {
       EXPECT_EQ(claim.state.kind, once::ClaimState::Kind::done) << claim.name;
       all.emplace(claim.name.substr(claim.name.rfind("shot-")), claim.state.result);
@@ -190,7 +190,7 @@ class Fleet {
     const auto worker = start({"--render", "10m", "--owner", "the dead one"});
     std::string name;
     EXPECT_TRUE(eventually([&] {
-      const auto page = once_.claims().list(once::ClaimState::Kind::busy).value();
+      const auto page = once_.claims().list({.kind = once::ClaimState::Kind::busy}).value();
       if (!page.claims.empty()) name = page.claims.front().name;
       return !name.empty();
     }));

@@ -29,6 +29,12 @@ class Backend {
   virtual Result<effects::Outcome> commit(std::string id, std::optional<effects::ClaimPart> claim,
                                           Effects effects, Duration within = kAttemptLife) = 0;
 
+  // As effects::prepare.
+  virtual Result<effects::PrepareOutcome> prepare(std::string id,
+                                                  std::optional<effects::ClaimPart> claim,
+                                                  Effects effects,
+                                                  Duration within = kAttemptLife) = 0;
+
   // The store that calls go to, if it is in this process and stays open; null otherwise.
   virtual Store* store() = 0;
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <variant>
@@ -49,12 +50,17 @@ struct Change {
 
   // Set if the change can be joined with others. Must outlive the change.
   Joinable* part = nullptr;
+
+  // About how many bytes `apply` goes through besides the current item.
+  std::size_t weight = 0;
 };
 
-// The change is made. `current` is what the key holds after the whole group: its version is good
-// for a later unchanged(), and its value may include others' changes.
+// The change is made. current() is what the key holds after the whole group: its version is good
+// for a later unchanged(), and its value may include others' changes. All of the group share it.
 struct Changed {
-  std::optional<Item> current;
+  const std::optional<Item>& current() const { return *item; }
+
+  std::shared_ptr<const std::optional<Item>> item;  // Never null.
 };
 
 // Nothing was written: another process changed the key between read and write. Try again later.

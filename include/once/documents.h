@@ -19,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "once/listing.h"
 #include "once/plan.h"
 
 namespace once {
@@ -30,6 +31,10 @@ inline constexpr std::size_t kMaxIdsInItem = 1'024;
 struct Content {
   Bytes bytes;
   std::string type = "application/octet-stream";
+
+  // Of a change: how long the document is kept from then on, 1 ms to 10 years. Without it a put
+  // keeps the document for ever, and an update as long as it was kept before. Not set by a get.
+  std::optional<Duration> ttl = std::nullopt;
 
   friend bool operator==(const Content&, const Content&) = default;
 };
@@ -48,7 +53,9 @@ struct IfMatch {
 };
 using Condition = std::variant<IfAbsent, IfMatch>;
 
-// Identifies a change. Without an id a repeat is another change.
+// Identifies a change. Without an id a repeat is another change. Through a server a change without
+// one gets an id of its own, so that a lost answer is found out; not so a put whose ttl here is 0:
+// it leaves nothing in the store but the document, and after a lost answer its condition may fail.
 struct Identity {
   std::string id;                         // Up to 512 bytes of UTF-8 without control characters.
   Duration ttl = std::chrono::hours(24);  // 2 minutes to 30 days.
@@ -63,6 +70,9 @@ struct Updated {
 };
 struct PreconditionFailed {
   std::optional<std::string> etag;  // Of the current document, if there is one.
+};
+struct DoesNotApply {  // A patch cannot change what is there, such as a text that is not JSON.
+  std::string why;
 };
 struct NotFound {};  // The change left an absent document absent.
 struct Mismatch {};  // The same id with another change.
@@ -88,7 +98,14 @@ struct UpdateRequest {
   // starts higher after recent conflicts on the document, is at most a second, and the update gives
   // up after ten seconds; otherwise after four tries.
   bool adaptive = true;
+
+  // About how many bytes the change goes through besides those of its body and the document.
+  std::size_t weight = 0;
 };
+
+// About how many bytes an update with such a body goes through: each operation of a patch may shift
+// much of the document.
+inline std::size_t weight_of_update(std::size_t body_bytes) { return 16 * body_bytes; }
 
 // Recent conflicts by document: a bounded hint, forgotten after ten quiet seconds.
 // Shared by all updates of a process; safe to share between threads.
@@ -125,6 +142,29 @@ Plan<WriteOutcome> remove(Key key, std::string etag, Identity identity);
 // applied to a later version (docs/hazards.md#h18).
 Plan<WriteOutcome> update_if(Key key, std::string etag, UpdateRequest request);
 
+struct ListedDocument {
+  std::string name;
+  std::string etag;
+  std::size_t bytes = 0;
+  std::string content_type;
+  bool is_corrupt = false;  // The item is no document: only name and ETag are known.
+
+  friend bool operator==(const ListedDocument&, const ListedDocument&) = default;
+};
+struct DocumentPage {
+  std::vector<ListedDocument> documents;
+  std::string cursor;  // Empty at the end.
+
+  friend bool operator==(const DocumentPage&, const DocumentPage&) = default;
+};
+
+Plan<DocumentPage> list(std::string name_space, Listing listing);
+
+// Removes the documents of one page, whatever they hold by then. `contention` must outlive the
+// plan.
+Plan<BulkRemoved> remove_all(std::string name_space, Listing listing, BulkRun run,
+                             Contention& contention);
+
 // Changes the current document. A batching driver may combine it with others. `contention` must
 // outlive the plan.
 Plan<UpdateOutcome> update(Key key, UpdateRequest request, Contention& contention);
@@ -156,6 +196,10 @@ class Documents {
   virtual Result<documents::UpdateOutcome> update(std::string_view name,
                                                   documents::UpdateRequest request,
                                                   Duration within = kAttemptLife) = 0;
+  virtual Result<documents::DocumentPage> list(const Listing& listing = {},
+                                               Duration within = kAttemptLife) = 0;
+  virtual Result<BulkRemoved> remove_all(const Listing& listing, BulkRun run,
+                                         Duration within = kAttemptLife) = 0;
 };
 
 }  // namespace once

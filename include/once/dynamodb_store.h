@@ -21,14 +21,12 @@ struct DynamoDbOptions {
   Duration timeout = std::chrono::seconds(10);
 
   std::size_t connections = 64;  // At most, and so many requests in flight.
-
-  // Asks DynamoDB what each request cost, for counts().
-  bool measure_capacity = false;
 };
 
 struct DynamoDbCounts {
   std::uint64_t requests = 0;
-  double capacity_units = 0;  // With measure_capacity.
+  double read_units = 0;  // Of capacity, as DynamoDB tells them. It does not tell those of a failed
+  double write_units = 0;  // condition: they are counted by the size of what it returned.
 };
 
 class DynamoDbStore : public Store {

@@ -50,7 +50,8 @@ struct FaultCounts {
 // under way when the store is destroyed never arrive.
 class FaultyStore : public Store {
  public:
-  // The next calls meet these faults, in this order, before chance decides again.
+  // The next calls meet these faults, in this order, before chance decides again. What is left of
+  // an earlier script is dropped.
   virtual void script(std::span<const Fault> next) = 0;
 
   // Performs every late commit now, in the order they were sent.

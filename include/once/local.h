@@ -62,13 +62,21 @@ class LocalClaims final : public Claims {
   Result<bool> forget(std::string_view name, Duration within = kAttemptLife) override;
   Result<std::optional<ClaimState>> show(std::string_view name,
                                          Duration within = kAttemptLife) override;
-  Result<claims::ClaimPage> list(std::optional<ClaimState::Kind> kind = std::nullopt,
-                                 std::string cursor = "", std::size_t limit = 1'000,
+  Result<claims::ClaimPage> list(const claims::ClaimFilter& filter = {}, std::string cursor = "",
+                                 std::size_t limit = 1'000,
                                  Duration within = kAttemptLife) override;
-  Result<std::vector<bool>> seen(std::span<const std::string> ids, Duration ttl,
-                                 std::string request = "", Duration within = kAttemptLife) override;
+  Result<claims::BulkOutcome> forget_all(const claims::BulkRequest& request,
+                                         Duration within = kAttemptLife) override;
+  Result<claims::BulkOutcome> retry_all(const claims::BulkRequest& request,
+                                        Duration within = kAttemptLife) override;
+  Result<claims::Seen> mark(std::span<const std::string> ids, Duration ttl,
+                            std::string request = "", Duration within = kAttemptLife) override;
+  Result<std::optional<claims::SeenMark>> show_seen(std::string_view id,
+                                                    Duration within = kAttemptLife) override;
+  Result<bool> forget_seen(std::string_view id, Duration within = kAttemptLife) override;
 
  private:
+  Result<void> check_name(std::string_view name) const;
   Result<Key> key_of(std::string_view name) const;
 
   const std::string name_space_;
@@ -86,11 +94,20 @@ class LocalLog final : public Log {
   Result<AppendOutcome> append(std::string_view stream, std::vector<LogEvent> events,
                                const AppendRequest& request = {},
                                Duration within = kAttemptLife) override;
+  Result<logs::EventsOutcome> append_events(std::string_view stream, std::vector<LogEvent> events,
+                                            logs::EventIds ids, const AppendRequest& request = {},
+                                            Duration within = kAttemptLife) override;
   Result<LogPage> read(std::string_view stream, const LogRead& request = {},
                        Duration within = kAttemptLife) override;
   Result<LogEnds> ends(std::string_view stream, Duration within = kAttemptLife) override;
   Result<LogEnds> trim(std::string_view stream, std::int64_t before,
                        Duration within = kAttemptLife) override;
+  Result<std::optional<LogEnds>> close(std::string_view stream,
+                                       std::optional<Duration> ttl = std::nullopt,
+                                       Duration within = kAttemptLife) override;
+  Result<LogRemoval> remove(std::string_view stream, Duration within = kAttemptLife) override;
+  Result<LogList> list(std::string_view prefix = "", std::string cursor = "",
+                       std::size_t limit = 1'000, Duration within = kAttemptLife) override;
   Result<std::int64_t> heal(std::string_view stream, Duration grace = logs::kVoidGrace,
                             Duration within = kAttemptLife) override;
 
@@ -123,6 +140,10 @@ class LocalDocuments final : public Documents {
                                             Duration within = kAttemptLife) override;
   Result<documents::UpdateOutcome> update(std::string_view name, documents::UpdateRequest request,
                                           Duration within = kAttemptLife) override;
+  Result<documents::DocumentPage> list(const Listing& listing = {},
+                                       Duration within = kAttemptLife) override;
+  Result<BulkRemoved> remove_all(const Listing& listing, BulkRun run,
+                                 Duration within = kAttemptLife) override;
 
   const documents::Contention& contention() const { return contention_; }
 
@@ -148,6 +169,16 @@ class LocalTallies final : public Tallies {
   Result<std::vector<std::optional<TallyReading>>> read_all(
       std::span<const std::string> names, const TallyRange& range = {},
       std::shared_ptr<const Monoid> own = {}, Duration within = kAttemptLife) override;
+  Result<std::vector<std::optional<TallyReading>>> read_each(
+      std::span<const TallyRead> reads, std::shared_ptr<const Monoid> own = {},
+      Duration within = kAttemptLife) override;
+  Result<std::optional<TallySeries>> series(std::string_view name, const TallyRange& range = {},
+                                            std::shared_ptr<const Monoid> own = {},
+                                            Duration within = kAttemptLife) override;
+  Result<bool> remove(std::string_view name, Duration within = kAttemptLife) override;
+  Result<TallyPage> list(const Listing& listing = {}, Duration within = kAttemptLife) override;
+  Result<BulkRemoved> remove_all(const Listing& listing, BulkRun run,
+                                 Duration within = kAttemptLife) override;
 
  private:
   Result<Key> key_of(std::string_view name) const;

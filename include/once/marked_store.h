@@ -33,6 +33,9 @@ class MarkedStore : public Store {
   // store is opened again. A store that does not answer proves nothing.
   virtual void look() = 0;
 
+  // What is marked: its own interface has more than a store's.
+  virtual Store& unmarked() = 0;
+
   // The error that commits get; none while the store is the one that was opened.
   virtual Result<void> check_same() const = 0;
 

@@ -35,6 +35,7 @@ struct OperationMetrics {
 
 struct StoreMetrics {
   OperationMetrics get, scan, list, commit, commit_each;
+  StoreUnits units;  // What the inner store tells of itself.
 };
 
 class MeteredStore : public Store {

@@ -10,6 +10,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "once/error.h"
 #include "once/item.h"
@@ -32,6 +33,15 @@ class Monoid {
 
   // Of two valid states. `invalid` if there is no result, as after an overflow: nothing changes.
   virtual Result<Bytes> merge(std::string_view a, std::string_view b) const = 0;
+
+  // The same, into `state`, which an error leaves as it was. For kinds with large states, which
+  // need no second one then.
+  virtual Result<void> merge_into(Bytes& state, std::string_view other) const {
+    Result<Bytes> merged = merge(state, other);
+    if (!merged) return std::unexpected(std::move(merged.error()));
+    state = std::move(*merged);
+    return {};
+  }
 
   // Whether a state merged again changes nothing, as with a maximum or a union: merge(merge(a, b),
   // b) is merge(a, b). Then a merge whose reply was lost is sent again, id or not.

@@ -41,6 +41,16 @@ class Attempt {
   // attempt may go on after it.
   Time lease_until() const { return lease_until_; }
 
+  // The effects and the outcome as a token, for `select once.apply(token)` in a transaction of the
+  // work's own on the store's database (docs/transactions.md). From then on they happen by that
+  // transaction or not at all: what the work returns is not committed, and if it ends without
+  // having applied the last token, the attempt has failed and the key is free. Made: an earlier
+  // token of this attempt was applied, although its transaction may have looked lost.
+  //
+  // A renewal would make the token fail, so the lease is not renewed any more, except by the next
+  // call of this: apply soon. A token fails once another attempt has taken over.
+  Result<effects::PrepareOutcome> prepare(const Effects& effects);
+
   // `return attempt.retry_later(...)`: the key is free for the next attempt. So is it after any
   // other error.
   std::unexpected<Error> retry_later(Error reason) const {
@@ -64,6 +74,8 @@ class Attempt {
   const std::int64_t number_;
   std::atomic<bool> lost_ = false;
   std::atomic<Time> lease_until_ = kNever;
+  std::function<Result<effects::PrepareOutcome>(const Effects&)> prepare_;
+  std::optional<Effects> prepared_;  // Last.
   bool gave_up_ = false;
 };
 
@@ -146,6 +158,12 @@ class Once {
   // it as in claims.h.
   Result<effects::Outcome> commit(Effects effects, std::string id = "",
                                   Duration within = kAttemptLife);
+
+  // The effects as a token, for `select once.apply(token)` in a transaction of the caller's own on
+  // the store's database: they happen if that commits. Once applied, a commit under the same id is
+  // a repeat. `unsupported` on stores other than PostgreSQL.
+  Result<effects::PrepareOutcome> prepare(Effects effects, std::string id = "",
+                                          Duration within = kAttemptLife);
 
   Claims& claims();
   Log& log();  // Of strategy `conditional`, as effects use it.

@@ -12,14 +12,19 @@
 //                    port and database may be left out; the options are timeout (in seconds, 10)
 //                    and connections (64). rediss:// is the same over TLS, with ca (a file of
 //                    certificates to trust)
+//   postgres://user@host:5432/database?schema=once
+//                    a schema of a PostgreSQL database, shared by any number of processes; made by
+//                    create_table(). The options are schema (once), timeout (in seconds, 10),
+//                    connections (16) and all of libpq's, such as sslmode. A password comes from
+//                    PGPASSWORD, libpq's password file, or user:password@
 //   s3://bucket/prefix?region=eu-west-1
 //                    a prefix of a bucket of Amazon S3, shared by any number of processes, one
 //                    write a commit; the options are region, endpoint (of something else that
 //                    speaks like it), style (path or host: where requests name the bucket), etag
 //                    (bare for servers that want one without quotation marks), timeout (in seconds,
 //                    10) and connections (64)
-//   http://host:7600 no store, but a running server that has one: open() only; https:// where
-//                    something before it ends TLS
+//   http://host:7600 no store, but a running server that has one: open() only. https:// is the same
+//                    through TLS; OpenOptions has the certificates
 //
 // `rocksdb:/dir?durability=relaxed` syncs once a second instead of before every answer.
 #pragma once
@@ -41,9 +46,13 @@ namespace once {
 Result<std::unique_ptr<Store>> open_store(std::string_view address,
                                           const OpenOptions& options = {});
 
-// Makes the table of a dynamodb:// address and returns when it can be used; one that is there is
-// left as it is. `unsupported` for a store that needs none.
-Result<void> create_table(std::string_view address);
+// Makes the table of a dynamodb:// address, or the schema of a postgres:// one, and returns when it
+// can be used; items that are there are left as they are. On PostgreSQL `role`, unless empty, may
+// use it then. `unsupported` for a store that needs none.
+Result<void> create_table(std::string_view address, const std::string& role = {});
+
+// The SQL that create_table() runs. `unsupported` where it runs none.
+Result<std::string> table_sql(std::string_view address, const std::string& role = {});
 
 // Lines for people about that table; an error for the first thing that is not as it should be.
 Result<std::string> check_table(std::string_view address);

@@ -16,6 +16,13 @@ struct OpenOptions {
 
   // For a server that asks for one. Empty: what $ONCE_TOKEN says, if it says anything.
   std::string token;
+
+  // For a server with TLS, files in PEM form: whom to trust (the machine's authorities otherwise),
+  // and the certificate and key to show, which may be in one file. Empty: what $ONCE_CA,
+  // $ONCE_CLIENT_CERT and $ONCE_CLIENT_KEY say.
+  std::string ca;
+  std::string client_cert;
+  std::string client_key;
 };
 
 }  // namespace once

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "once/change.h"
+#include "once/detail/joint.h"
 #include "once/detail/plan_promise.h"
 #include "once/store.h"
 
@@ -86,6 +87,14 @@ inline detail::StepOf<detail::CommitEachStep> commit_each(
 Plan<ChangeOutcome> change(Change& wanted);
 
 inline detail::StepOf<detail::PauseStep> pause(Duration length) { return {{.length = length}}; }
+
+// Waits until `key` may have changed: another plan of this driver wrote it, or `poll` is over,
+// after which somebody else may have. Of the plans that wait for one key the first alone is woken
+// by `poll`, and all when `longest` is over. A plan waits for one key only. `unavailable`, at once,
+// if too many wait: ask for it by attempt(), and do without.
+inline detail::StepOf<detail::WaitStep> wait_for(const Key& key, Duration poll, Duration longest) {
+  return {{.key = &key, .poll = poll, .longest = longest}};
+}
 
 // The Result of a step or plan: an error does not end this plan.
 template <class S>

@@ -26,6 +26,7 @@ struct Message {
   std::int64_t deliveries = 1;  // Including this one, by the broker's count.
   std::string handle;           // Names this delivery; for the queue alone.
   std::string original;         // All that came with the body, with its types; for the queue alone.
+  std::optional<Time> sent;     // As the broker or the sender says; nothing if neither does.
 };
 
 // A message among the dead letters.
@@ -53,6 +54,9 @@ class Queue {
 
   // How long the broker keeps a message that is not received; empty if for ever.
   virtual Result<std::optional<Duration>> retention() = 0;
+
+  // About how many messages wait to be received; empty if the broker does not tell.
+  virtual Result<std::optional<std::uint64_t>> depth() { return std::nullopt; }
 
   // Up to `most` messages, in the queue's order, each hidden from others for `hidden`. Waits for
   // some seconds, as the queue is set up; then the answer is empty.

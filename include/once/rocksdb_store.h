@@ -51,4 +51,8 @@ Result<void> checkpoint_rocksdb(Store& store, const std::filesystem::path& to);
 // `unsupported`: `store` is no embedded one.
 Result<void> check_writable_rocksdb(Store& store);
 
+// Reads every file of the database and compares its checksums. `corrupt` for the first that is
+// wrong. `unsupported`: `store` is no embedded one.
+Result<void> verify_rocksdb(Store& store);
+
 }  // namespace once

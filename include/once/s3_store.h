@@ -26,6 +26,11 @@ struct S3Options {
   // For servers whose If-Match wants an ETag without its quotation marks (Ceph 16).
   bool bare_etags = false;
 
+  // Each document of namespace `default` is an object at PREFIX/NAME with its own bytes and type,
+  // which other programs may read and write. docs/stores.md says what that costs. A prefix is
+  // always opened with the same choice.
+  bool plain_documents = false;
+
   // No call takes longer. What conflicts, throttling and lost connections leave open is tried again
   // until then.
   Duration timeout = std::chrono::seconds(10);

@@ -15,9 +15,23 @@
 
 #include "once/detail/secret_cell.h"
 #include "once/error.h"
+#include "once/store_units.h"
 #include "once/write.h"
 
 namespace once {
+
+// Makes a token of a commit, for a user of the same engine who applies it in a transaction of their
+// own. Safe to share between threads; lives as long as its store.
+class Sealer {
+ public:
+  virtual ~Sealer() = default;
+
+  // `parts` names the part of the request that each write belongs to. Every write has a version.
+  // From `until` on the token is refused. Nobody else can make one, and it can be applied nowhere
+  // else.
+  virtual std::string seal(Transaction writes, std::span<const std::string> parts,
+                           Time until) const = 0;
+};
 
 // What a store can do. Requests beyond it are refused before anything is written.
 struct Limits {
@@ -36,6 +50,7 @@ struct Limits {
   bool may_forget = false;  // A failover may lose commits that were answered.
   bool scans_ascending = true;
   bool scans_descending = true;
+  const Sealer* sealer = nullptr;  // Null where commits cannot be part of another transaction.
 };
 
 enum class Direction : std::uint8_t { ascending, descending };
@@ -126,6 +141,10 @@ class Store {
   // Removes expired items, examining at most `limit`. Only reclaims space: an expired item counts
   // as absent either way.
   virtual Result<Swept> sweep(std::size_t limit) = 0;
+
+  // What was used since the store was opened, a row for each operation and kind. Empty where the
+  // engine is in this process.
+  virtual StoreUnits units() const { return {}; }
 
   // Where this process remembers a secret that the store keeps. The store itself does not use it.
   detail::SecretCell& secret() { return secret_; }

@@ -77,7 +77,8 @@ using Handler = std::function<Result<Effects>(Task&)>;
 // it has it; else its id.
 struct KeyRule {
   std::string attribute;
-  bool body = false;  // Instead of the id: messages of equal bodies are taken for one message.
+  bool body = false;    // Instead of the id: messages of equal bodies are taken for one message.
+  std::string pointer;  // Of JSON (RFC 6901): what it finds in the body goes before the id.
 };
 
 // The name of the claim of a message of that queue. `invalid` if there is nothing to know it by, or
@@ -140,6 +141,10 @@ class Worker {
   void stop();
 
   std::size_t under_way() const;
+
+  // How long ago the oldest message was sent that is under way: zero without one, and nothing if
+  // they do not tell.
+  std::optional<Duration> lag() const;
 
  private:
   class Loop;

@@ -16,7 +16,7 @@ namespace once {
 
 // What must hold for a write to happen. An expired item is absent.
 struct Guard {
-  enum class Kind : std::uint8_t { anything, absent, unchanged };
+  enum class Kind : std::uint8_t { anything, absent, unchanged, permanent };
 
   Kind kind = Kind::anything;
   Version version;       // With `unchanged`: the version that must still be there.
@@ -26,6 +26,9 @@ struct Guard {
 inline Guard anything() { return {}; }
 inline Guard absent() { return {.kind = Guard::Kind::absent}; }
 inline Guard unchanged(Version since) { return {Guard::Kind::unchanged, since}; }
+
+// The item is there, whatever its version, and has no expiry.
+inline Guard permanent() { return {.kind = Guard::Kind::permanent}; }
 
 // How long a caller may try one commit.
 inline constexpr Duration kAttemptLife = std::chrono::seconds(60);
@@ -51,6 +54,7 @@ struct Write {
   Value value;           // put, add, raise.
   Time expiry = kNever;  // put, add, raise: the item's expiry from now on.
   Version version;       // put, add, raise: of the item once written. Drivers fill it in.
+  bool pinned = false;   // put: not to be evicted before its expiry by a store that has a bound.
 };
 
 Write put(Key key, Value value, Guard guard, Time expiry = kNever);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/audit.h"
 #include "api/call.h"
 #include "api/first_look.h"
 #include "once/claims.h"
@@ -12,6 +13,15 @@ namespace once::api {
 namespace {
 
 constexpr std::size_t kMaxIds = 10'000;
+
+// What a request that names no ttl gets, if that is not the usual.
+void choose_ttl(const Call& call, Duration& ttl) {
+  const std::optional<Duration>& standard = call.service.options().default_ttl;
+  if (!standard) return;
+  const Result<Json> body = call.json();
+  Json named;
+  if (body && body->at_key("ttl").get(named) != simdjson::SUCCESS) ttl = *standard;
+}
 
 void note(Telemetry& telemetry, const ClaimOutcome& outcome) {
   telemetry.checked = 1;
@@ -41,8 +51,10 @@ Plan<Response> answer_take(Key key, wire::TakeRequest request, IfStoreDown polic
   co_return response;
 }
 
-Plan<Response> answer_renew(Key key, wire::RenewRequest request, HotSpot spot) {
-  const RenewOutcome outcome = co_await claims::renew(key, request.ticket, request.lease);
+Plan<Response> answer_renew(Key key, wire::RenewRequest request, Duration keep_abandoned,
+                            HotSpot spot) {
+  const RenewOutcome outcome =
+      co_await claims::renew(key, request.ticket, request.lease, keep_abandoned);
   if (std::holds_alternative<Fenced>(outcome)) {
     const Time now = co_await store_now();
     spot.conflicted(now);
@@ -81,8 +93,8 @@ Plan<Response> answer_show(Key key, std::string name, DataForm form) {
   co_return state ? wire::encode(name, *state, form) : wire::no_claim();
 }
 
-Plan<Response> answer_forget(Key key, DataForm form) {
-  const bool found = co_await claims::forget(key);
+Plan<Response> answer_forget(Key key, DataForm form, Recording recording) {
+  const bool found = co_await claims::forget(key, recording);
   Response response = wire::encode_forgotten(found, form);
   response.telemetry.removed = found ? 1 : 0;
   co_return response;
@@ -90,8 +102,41 @@ Plan<Response> answer_forget(Key key, DataForm form) {
 
 Plan<Response> answer_list(std::string name_space, wire::ClaimListRequest request, DataForm form) {
   const claims::ClaimPage page =
-      co_await claims::list(name_space, request.kind, request.cursor, request.limit);
+      co_await claims::list(name_space, request.filter, request.cursor, request.limit);
   co_return wire::encode(page, form);
+}
+
+Plan<Response> answer_forget_all(std::string name_space, claims::BulkRequest request,
+                                 Recording recording) {
+  const claims::BulkOutcome outcome = co_await claims::forget_all(name_space, request, recording);
+  Response response = wire::encode(outcome, "forgotten");
+  if (!request.dry_run) response.telemetry.removed = static_cast<std::uint32_t>(outcome.count);
+  co_return response;
+}
+
+Plan<Response> answer_retry_all(std::string name_space, claims::BulkRequest request,
+                                Recording recording) {
+  const claims::BulkOutcome outcome = co_await claims::retry_all(name_space, request, recording);
+  co_return wire::encode(outcome, "retried");
+}
+
+Plan<Response> answer_release_all(std::string name_space, claims::BulkRequest request,
+                                  Recording recording) {
+  const claims::BulkOutcome outcome = co_await claims::release_all(name_space, request, recording);
+  co_return wire::encode(outcome, "released");
+}
+
+Plan<Response> answer_show_seen(Key key, std::string id) {
+  const std::optional<claims::SeenMark> mark = co_await claims::show_seen(key);
+  co_return mark ? wire::encode(id, *mark) : wire::not_seen();
+}
+
+Plan<Response> answer_forget_seen(Key key, Recording recording) {
+  const bool found = co_await claims::forget_seen(key, recording);
+  if (!found) co_return wire::not_seen();
+  Response response{204, {}, ""};
+  response.telemetry.removed = 1;
+  co_return response;
 }
 
 void note_seen(Telemetry& telemetry, const std::vector<bool>& first, bool guarded) {
@@ -119,20 +164,33 @@ Plan<Response> answer_mark(std::vector<Key> keys, Duration ttl, std::string requ
 
 Result<wire::ClaimListRequest> list_request_of(Call& call) {
   wire::ClaimListRequest request;
-  if (const auto state = call.parameter("state")) {
+  claims::ClaimFilter& filter = request.filter;
+  if (const auto state = call.parameter("state"); state && !state->empty()) {
     const Result<ClaimState::Kind> kind = wire::decode_claim_kind(*state);
     if (!kind) return std::unexpected(kind.error());
-    request.kind = *kind;
+    filter.kind = *kind;
   }
-  const auto limit = call.integer("limit");
-  if (!limit) return std::unexpected(limit.error());
-  const std::int64_t most = limit->value_or(1'000);
-  if (most < 1 || most > 10'000) return failure(ErrorCode::invalid, "limit is 1 to 10000");
-  request.limit = static_cast<std::size_t>(most);
-  Result<std::string> cursor = wire::decode_cursor(call.parameter("cursor").value_or(""));
-  if (!cursor) return std::unexpected(std::move(cursor.error()));
-  request.cursor = std::move(*cursor);
+  filter.owner = call.parameter("owner").value_or("");
+  const auto older = call.duration("older_than");
+  if (!older) return std::unexpected(older.error());
+  filter.older_than = *older;
+  Result<wire::ListingRequest> page = call.listing();
+  if (!page) return std::unexpected(std::move(page.error()));
+  filter.prefix = std::move(page->prefix);
+  request.cursor = std::move(page->cursor);
+  request.limit = page->limit;
   return request;
+}
+
+// `change` is a bulk operation on the claims that the body says.
+Answer in_bulk(Call& call, std::string_view action,
+               Plan<Response> (*change)(std::string, claims::BulkRequest, Recording)) {
+  Result<claims::BulkRequest> request = wire::decode_bulk_request(call.request.body);
+  if (!request) return problem(request.error());
+  if (!request->name.empty()) {
+    if (Result<void> ok = keys::check_name(request->name); !ok) return problem(ok.error());
+  }
+  return change(call.name_space, std::move(*request), audit_of(call, action));
 }
 
 }  // namespace
@@ -140,7 +198,13 @@ Result<wire::ClaimListRequest> list_request_of(Call& call) {
 Answer take_claim(Call& call) {
   Result<wire::TakeRequest> request = wire::decode_take_request(call.request.body, call.form);
   if (!request) return problem(request.error());
+  choose_ttl(call, request->claim.ttl);
   request->wait = std::min(request->wait, kMaxWait);
+  // A claim that waits is told who holds it, before its time is over.
+  if (call.timeout) request->wait = std::min(request->wait, *call.timeout - *call.timeout / 4);
+  if (request->claim.keep_abandoned == kKeepAbandoned) {
+    request->claim.keep_abandoned = call.service.options().keep_abandoned;
+  }
   const Duration wait = request->wait;
   Answer answer =
       answer_take(keys::claim(call.name_space, call.name), std::move(*request),
@@ -153,7 +217,7 @@ Answer renew_claim(Call& call) {
   Result<wire::RenewRequest> request = wire::decode_renew_request(call.request.body);
   if (!request) return problem(request.error());
   return answer_renew(keys::claim(call.name_space, call.name), std::move(*request),
-                      call.hot_spot("claims"));
+                      call.service.options().keep_abandoned, call.hot_spot("claims"));
 }
 
 Answer complete_claim(Call& call) {
@@ -176,7 +240,8 @@ Answer show_claim(Call& call) {
 }
 
 Answer forget_claim(Call& call) {
-  return answer_forget(keys::claim(call.name_space, call.name), call.form);
+  return answer_forget(keys::claim(call.name_space, call.name), call.form,
+                       audit_of(call, "claim.forget"));
 }
 
 Answer list_claims(Call& call) {
@@ -185,19 +250,38 @@ Answer list_claims(Call& call) {
   return answer_list(call.name_space, std::move(*request), call.form);
 }
 
+Answer forget_claims(Call& call) { return in_bulk(call, "claim.forget", answer_forget_all); }
+
+Answer retry_claims(Call& call) { return in_bulk(call, "claim.retry", answer_retry_all); }
+
+Answer release_claims(Call& call) { return in_bulk(call, "claim.release", answer_release_all); }
+
+Answer show_seen(Call& call) {
+  return answer_show_seen(keys::seen(call.name_space, call.name), call.name);
+}
+
+Answer forget_seen(Call& call) {
+  return answer_forget_seen(keys::seen(call.name_space, call.name), audit_of(call, "seen.forget"));
+}
+
 Answer mark_seen(Call& call) {
   Result<wire::SeenRequest> request = wire::decode_seen_request(call.request.body);
   if (!request) return problem(request.error());
+  choose_ttl(call, request->ttl);
   const std::vector<std::string>& ids = request->ids;
   if (ids.empty() || ids.size() > kMaxIds) return problem(Code::invalid, "ids are 1 to 10000");
   std::vector<Key> keys;
   keys.reserve(ids.size());
   for (const std::string& id : ids) {
     if (Result<void> ok = keys::check_name(id); !ok) return problem(ok.error());
-    keys.push_back(keys::claim(call.name_space, id));
+    keys.push_back(keys::seen(call.name_space, id));
   }
-  return answer_mark(std::move(keys), request->ttl, std::move(request->request),
-                     call.service.options().if_store_down);
+  constexpr std::size_t kBytesOfId = 64;
+  const std::size_t weight = keys.size() * kBytesOfId;
+  Answer answer = answer_mark(std::move(keys), request->ttl, std::move(request->request),
+                              call.service.options().if_store_down);
+  answer.weight = weight;
+  return answer;
 }
 
 Plan<const StoreSecret*> learn_secret() { return read_store_secret(); }

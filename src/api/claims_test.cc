@@ -1,4 +1,5 @@
 #include "api/service_fixture.h"
+#include "base/encoding.h"
 
 namespace once::api {
 namespace {
@@ -15,7 +16,7 @@ TEST_F(ApiClaims, AClaimIsTakenOnceThenBusyThenDone) {
   const Response second = post("/v1/claims/a", "{}");
   expect_problem(second, 409, "busy");
   EXPECT_EQ(field(second, "owner"), "me");
-  EXPECT_EQ(second.headers.find("Retry-After"), "30");
+  EXPECT_EQ(second.headers.find("Retry-After"), "5");
   const std::string done = R"({"ticket":")" + field(first, "ticket") + R"(","result":{"n":1}})";
   EXPECT_EQ(post("/v1/claims/a/complete", done).status, 200);
   EXPECT_TRUE(is_replayed(post("/v1/claims/a/complete", done)));
@@ -62,6 +63,80 @@ TEST_F(ApiClaims, H46_ADamagedRecordIsListedAndDeleted) {
   EXPECT_EQ(call("DELETE", "/v1/claims/bad").status, 204);
   EXPECT_EQ(field(get("/v1/claims?state=corrupt"), "claims"), "[]");
   EXPECT_EQ(post("/v1/claims/bad", "{}").status, 201);
+}
+
+TEST_F(ApiClaims, AFailureIsShownAndToldToTheNextAttempt) {
+  const std::string ticket = field(post("/v1/claims/a", "{}"), "ticket");
+  const std::string failed_at = field(post("/v1/seen", R"({"ids":["now"]})"), "at");
+  EXPECT_EQ(
+      post("/v1/claims/a/release", R"({"ticket":")" + ticket + R"(","failure":{"n":1}})").status,
+      200);
+  const Response free = get("/v1/claims/a");
+  EXPECT_EQ(field(free, "state"), "free");
+  EXPECT_EQ(field(free, "failure"), R"({"n":1})");
+  EXPECT_EQ(field(free, "attempt"), "1");
+  EXPECT_EQ("[\"" + field(free, "failed_at") + "\"]", failed_at);
+  const Response next = post("/v1/claims/a", "{}");
+  EXPECT_EQ(next.status, 201);
+  EXPECT_EQ(field(next, "previous"), R"({"failure":{"n":1},"failed_at":)" +
+                                         failed_at.substr(1, failed_at.size() - 2) +
+                                         R"(,"attempt":1})");
+}
+
+TEST_F(ApiClaims, ABusyAnswerAsksToComeBackWithinFiveSeconds) {
+  post("/v1/claims/a", R"({"lease":"1h"})");
+  EXPECT_EQ(post("/v1/claims/a", "{}").headers.find("Retry-After"), "5");
+  post("/v1/claims/b", R"({"lease":"2s"})");
+  EXPECT_EQ(post("/v1/claims/b", "{}").headers.find("Retry-After"), "2");
+}
+
+TEST_F(ApiClaims, APayloadIsComparedByItsValue) {
+  post("/v1/claims/a", R"({"payload":{"b":[1,2.50],"a":{"x":"y"}}})");
+  expect_problem(post("/v1/claims/a", R"({"payload": {"a":{"x":"y"}, "b":[1.0, 2.5]}})"), 409,
+                 "busy");
+  expect_problem(post("/v1/claims/a", R"({"payload":{"b":[2.5,1],"a":{"x":"y"}}})"), 422,
+                 "mismatch");
+  expect_problem(post("/v1/claims/a", R"({"payload":"{}"})"), 422, "mismatch");
+  post("/v1/claims/t", R"({"payload":"7"})");
+  expect_problem(post("/v1/claims/t", R"({"payload":7})"), 422, "mismatch");
+  expect_problem(post("/v1/claims/t", R"({"payload":"7"})"), 409, "busy");
+}
+
+TEST_F(ApiClaims, SeenIdsAndClaimsAreTwoSpaces) {
+  post("/v1/seen", R"({"ids":["a"]})");
+  expect_problem(get("/v1/claims/a"), 404, "not_found");
+  EXPECT_EQ(field(get("/v1/seen/a"), "id"), "a");
+  EXPECT_NE(field(get("/v1/seen/a"), "until"), "");
+  EXPECT_EQ(post("/v1/claims/a", "{}").status, 201);
+  EXPECT_EQ(call("DELETE", "/v1/seen/a").status, 204);
+  expect_problem(call("DELETE", "/v1/seen/a"), 404, "not_found");
+  expect_problem(get("/v1/seen/a"), 404, "not_found");
+  expect_problem(post("/v1/claims/a", "{}"), 409, "busy");
+}
+
+TEST_F(ApiClaims, AbandonedClaimsAreListedAndForgottenInBulk) {
+  for (const char* key : {"x/1", "x/2", "x/3", "y"}) {
+    post(std::string("/v1/claims/").append(percent_encode(key)), R"({"lease":"1s"})");
+  }
+  post("/v1/claims/held", R"({"lease":"1h","owner":"me"})");
+  clock_.advance(2h);
+  post("/v1/claims/held", R"({"lease":"1h","owner":"me"})");
+  EXPECT_EQ(field(get("/v1/claims/y"), "state"), "abandoned");
+  EXPECT_EQ(get("/v1/claims?state=busy&owner=&prefix=").body.find("abandoned"), std::string::npos);
+  EXPECT_NE(get("/v1/claims?owner=me").body.find("held"), std::string::npos);
+  const Response one = get("/v1/claims?state=abandoned&older_than=1h&prefix=x/&limit=1");
+  EXPECT_EQ(one.body.find("\"key\""), one.body.rfind("\"key\"")) << "one is found";
+  EXPECT_NE(field(one, "cursor"), "null");
+  const std::string meant = R"("prefix":"x/","state":"abandoned","older_than":"1h")";
+  EXPECT_EQ(post("/v1/bulk/claims/forget", "{" + meant + R"(,"dry_run":true})").body,
+            R"({"forgotten":3,"cursor":null})");
+  const Response first = post("/v1/bulk/claims/forget", "{" + meant + R"(,"limit":2})");
+  EXPECT_EQ(field(first, "forgotten"), "2");
+  const Response rest = post("/v1/bulk/claims/forget",
+                             "{" + meant + R"(,"cursor":")" + field(first, "cursor") + "\"}");
+  EXPECT_EQ(rest.body, R"({"forgotten":1,"cursor":null})");
+  expect_problem(post("/v1/bulk/claims/forget", R"({"limit":5})"), 400, "invalid");
+  expect_problem(post("/v1/bulk/claims/forget", R"({"prefix":"x","all":true})"), 400, "invalid");
 }
 
 TEST_F(ApiClaims, ReleasedIsFreeAndFinalIsAnOutcome) {
@@ -114,9 +189,13 @@ TEST_F(ApiClaims, ListingIsPagedByState) {
 }
 
 TEST_F(ApiClaims, SeenTellsEachIdOnceInOrder) {
-  EXPECT_EQ(post("/v1/seen", R"({"ids":["a","b","a"]})").body, R"({"first":[true,true,false]})");
-  EXPECT_EQ(post("/v1/seen", R"({"ids":["b","c"]})").body, R"({"first":[false,true]})");
-  EXPECT_EQ(field(get("/v1/claims/a"), "state"), "done");
+  const Response first = post("/v1/seen", R"({"ids":["a","b","a"]})");
+  EXPECT_EQ(field(first, "first"), "[true,true,false]");
+  clock_.advance(1s);
+  const Response second = post("/v1/seen", R"({"ids":["b","c"]})");
+  EXPECT_EQ(field(second, "first"), "[false,true]");
+  EXPECT_EQ(field(first, "at").substr(0, 26), field(second, "at").substr(0, 26));
+  EXPECT_NE(field(second, "at").substr(1, 25), field(second, "at").substr(28, 25));
   expect_problem(post("/v1/seen", R"({"ids":[]})"), 400, "invalid");
   expect_problem(post("/v1/seen", R"({"ids":[1]})"), 400, "invalid");
   expect_problem(post("/v1/seen", "{}"), 400, "invalid");
@@ -141,7 +220,7 @@ TEST_F(ApiClaims, ARepeatOfARequestIsMarkedAsOne) {
   EXPECT_FALSE(is_replayed(post("/v1/seen", seen)));
   const Response again = post("/v1/seen", seen);
   EXPECT_TRUE(is_replayed(again));
-  EXPECT_EQ(again.body, R"({"first":[true,true]})");
+  EXPECT_EQ(field(again, "first"), "[true,true]");
 }
 
 TEST_F(ApiClaims, AnEmptyParameterIsAsIfItWereNotThere) {
@@ -205,6 +284,32 @@ TEST_F(ApiClaims, PathsMethodsAndNamespaces) {
   expect_problem(get("/v1/claims/a"), 404, "not_found");
   EXPECT_EQ(call("GET", "/v1/claims/a", "", other).status, 200);
   expect_problem(call("GET", "/v1/claims/a", "", {{"Once-Namespace", "a/b"}}), 400, "invalid");
+}
+
+class DefaultTtl : public ServiceFixture {
+ protected:
+  DefaultTtl() : ServiceFixture({.default_ttl = std::chrono::hours(1)}) {}
+
+  int status_after(const std::string& body, Duration later) {
+    const std::string path = "/v1/claims/" + std::to_string(++claims_);
+    const Response claimed = post(path, body);
+    post(path + "/complete", R"({"ticket":")" + field(claimed, "ticket") + R"("})");
+    clock_.advance(later);
+    return post(path, body).status;
+  }
+
+  int claims_ = 0;
+};
+
+TEST_F(DefaultTtl, IsForRequestsThatNameNone) {
+  constexpr Duration kMinute = std::chrono::minutes(1);
+  EXPECT_EQ(status_after("{}", 50 * kMinute), 200);
+  EXPECT_EQ(status_after("{}", 70 * kMinute), 201);
+  EXPECT_EQ(status_after(R"({"ttl":"24h"})", 70 * kMinute), 200);
+  EXPECT_EQ(post("/v1/seen", R"({"ids":["a"]})").status, 200);
+  EXPECT_EQ(post("/v1/seen", R"({"ids":["b"],"ttl":"24h"})").status, 200);
+  clock_.advance(70 * kMinute);
+  EXPECT_EQ(field(post("/v1/seen", R"({"ids":["a","b"]})"), "first"), "[true,false]");
 }
 
 }  // namespace

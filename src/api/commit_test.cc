@@ -1,6 +1,7 @@
 #include "api/service_fixture.h"
 #include "once/blocking_driver.h"
 #include "testing/limited_store.h"
+#include "testing/sealing_store.h"
 
 namespace once::api {
 namespace {
@@ -72,6 +73,28 @@ TEST_F(ApiCommit, ARepeatUnderTheSameIdIsAReplay) {
   const Response other = commit(R"({"id":"i","tallies":[{"key":"t","kind":"sum","add":6}]})");
   expect_problem(other, 422, "mismatch");
   EXPECT_EQ(field(other, "part"), "id");
+}
+
+TEST_F(ApiCommit, AnIdIsKnownForAsLongAsItsTtlSays) {
+  const auto add = [&](const std::string& ttl) {
+    return post("/v1/commit",
+                R"({"id":"i",)" + ttl + R"("tallies":[{"key":"t","kind":"sum","add":1}]})");
+  };
+  EXPECT_FALSE(is_replayed(add(R"("id_ttl":"48h",)")));
+  clock_.advance(std::chrono::hours(47));
+  EXPECT_TRUE(is_replayed(add(R"("id_ttl":"48h",)")));
+  clock_.advance(std::chrono::hours(2));
+  EXPECT_FALSE(is_replayed(add("")));
+  EXPECT_EQ(field(get("/v1/tallies/t"), "value"), "2");
+  expect_problem(add(R"("id_ttl":"1s",)"), 400, "invalid");
+  expect_problem(post("/v1/commit", R"({"id_ttl":"1h"})"), 400, "invalid");
+}
+
+TEST_F(ApiCommit, AnEventHasNoIdOfItsOwn) {
+  const Response refused =
+      post("/v1/commit", R"({"logs":[{"stream":"s","events":[{"data":1,"id":"e"}]}]})");
+  expect_problem(refused, 400, "invalid");
+  EXPECT_NE(refused.body.find("logs[0].events[0].id"), std::string::npos) << refused.body;
 }
 
 TEST_F(ApiCommit, EveryPartIsOptional) {
@@ -168,6 +191,53 @@ TEST_F(ApiCommit, AStoreThatTakesOneWriteACommitCannotDoIt) {
   expect_nothing();
 }
 
+// On a store whose users have transactions of their own.
+class ApiPrepare : public ApiCommit {
+ protected:
+  Response prepare(const std::string& body) {
+    const Request request{"POST", "/v1/commit", {}, R"({"prepare":true,)" + body + "}"};
+    BlockingDriver driver(sealing_, clock_, entropy_);
+    auto answer = driver.run(std::get<Plan<Response>>(service_.respond(request)));
+    return answer ? std::move(*answer) : Service::failed(answer.error());
+  }
+
+  testing::SealingStore sealing_{*store_};
+};
+
+TEST_F(ApiPrepare, ATokenIsAnsweredAndNothingIsWrittenUntilItIsApplied) {
+  const std::string held = ticket();
+  const Response sealed = prepare(claim(held) + kRest);
+  EXPECT_EQ(sealed.status, 200);
+  EXPECT_EQ(sealed.body, R"({"apply":"token-0"})");
+  EXPECT_FALSE(is_replayed(sealed));
+  expect_nothing();
+  ASSERT_TRUE(committed(sealing_.apply(field(sealed, "apply")).value()));
+  EXPECT_EQ(field(get("/v1/claims/c"), "state"), "done");
+  EXPECT_EQ(field(get("/v1/logs/s"), "next"), "3");
+  for (const Response& again :
+       {commit("{" + claim(held) + kRest + "}"), prepare(claim(held) + kRest)}) {
+    EXPECT_EQ(again.status, 200);
+    EXPECT_TRUE(is_replayed(again));
+    EXPECT_EQ(field(again, "logs"), R"([{"first":1,"last":2}])");
+    EXPECT_EQ(field(again, "apply"), "");
+  }
+  expect_problem(prepare(claim(held, "2") + kRest), 422, "mismatch");
+}
+
+TEST_F(ApiPrepare, WhatDoesNotHoldIsToldAtOnce) {
+  call("PUT", "/v1/docs/d", "0", {{"If-None-Match", "*"}});
+  const Response refused = prepare(kRest);
+  expect_problem(refused, 412, "precondition_failed");
+  EXPECT_EQ(field(refused, "part"), "docs[0]");
+}
+
+TEST_F(ApiCommit, AStoreWhoseUsersHaveNoTransactionsPreparesNothing) {
+  expect_problem(commit(std::string(R"({"prepare":true,)") + kRest + "}"), 501, "unsupported");
+  expect_problem(commit(R"({"prepare":1})"), 400, "invalid");
+  EXPECT_EQ(commit(R"({"prepare":false})").body, "{}");
+  expect_nothing();
+}
+
 TEST_F(ApiCommit, BadInputIsRefusedAndChangesNothing) {
   const std::string bad[] = {
       "[]",
@@ -225,6 +295,16 @@ TEST_F(ApiCommit, TalliesThatAreTooLargeTogetherAreRefusedBeforeAnyIsMade) {
   EXPECT_EQ(get("/v1/tallies/t0?item=a").status, 404);
 }
 
+TEST_F(ApiCommit, EachMergeIntoOneLargeTallyCounts) {
+  std::string many;
+  for (int i = 0; i < 40; ++i) {
+    many.append(i == 0 ? "" : ",").append(R"({"key":"t","kind":"bloom","capacity":13000000,)");
+    many.append(R"("items":["a"]})");
+  }
+  expect_problem(commit(R"({"tallies":[)" + many + "]}"), 413, "too_large");
+  EXPECT_EQ(get("/v1/tallies/t?item=a").status, 404);
+}
+
 TEST_F(ApiCommit, ADocumentTwiceOrTooManyPartsAreRefused) {
   const std::string doc = R"({"key":"d","if_none_match":"*","body":1})";
   expect_problem(commit(R"({"docs":[)" + doc + "," + doc + "]}"), 400, "invalid");
@@ -232,6 +312,118 @@ TEST_F(ApiCommit, ADocumentTwiceOrTooManyPartsAreRefused) {
   for (int i = 0; i < 1'000; ++i) many += R"(,{"key":"t","kind":"count"})";
   expect_problem(commit(many + "]}"), 400, "invalid");
   expect_nothing();
+}
+
+class ApiDocumentParts : public ServiceFixture {
+ protected:
+  Response commit_docs(const std::string& parts) {
+    return post("/v1/commit", R"({"tallies":[{"key":"t","kind":"count"}],"docs":[)" + parts + "]}");
+  }
+  std::string created(const std::string& name, const std::string& body) {
+    const Response made = call("PUT", "/v1/docs/" + name, body, {{"If-None-Match", "*"}});
+    return std::string(made.headers.find("ETag").value_or("none"));
+  }
+};
+
+TEST_F(ApiDocumentParts, ADocumentIsPatchedOrRemovedWithTheRest) {
+  created("a", R"({"x":1,"y":2})");
+  const std::string etag = created("b", "1");
+  const std::string body = R"({"id":"i","docs":[{"key":"a","patch":{"y":null,"z":3}},)"
+                           R"({"key":"b","delete":true,"if_match":)" +
+                           json_text(etag) + R"(}],"logs":[{"stream":"s","events":[{"data":1}]}]})";
+  const Response made = post("/v1/commit", body);
+  ASSERT_EQ(made.status, 200) << made.body;
+  EXPECT_NE(made.body.find(R"({"etag":null})"), std::string::npos) << made.body;
+  EXPECT_EQ(get("/v1/docs/a").body, R"({"x":1,"z":3})");
+  EXPECT_NE(made.body.find(std::string(*get("/v1/docs/a").headers.find("ETag")).substr(1, 16)),
+            std::string::npos);
+  EXPECT_EQ(get("/v1/docs/b").status, 404);
+  const Response again = post("/v1/commit", body);
+  EXPECT_EQ(again.status, 200);
+  EXPECT_TRUE(is_replayed(again));
+  EXPECT_EQ(field(again, "docs"), field(made, "docs"));
+  EXPECT_EQ(field(get("/v1/logs/s"), "next"), "2");
+}
+
+TEST_F(ApiDocumentParts, ADocumentIsOverwrittenOnlyIfThatIsSaid) {
+  const std::string commit = R"({"id":"i","docs":[{"key":"a","overwrite":true,"body":{"n":1}}]})";
+  ASSERT_EQ(post("/v1/commit", commit).status, 200);
+  EXPECT_EQ(get("/v1/docs/a").body, R"({"n":1})");
+  call("PATCH", "/v1/docs/a", R"({"n":2})", {{"Content-Type", "application/merge-patch+json"}});
+  const Response again = post("/v1/commit", commit);
+  EXPECT_EQ(again.status, 200);
+  EXPECT_TRUE(is_replayed(again));
+  EXPECT_EQ(get("/v1/docs/a").body, R"({"n":2})");
+  ASSERT_EQ(commit_docs(R"({"key":"a","overwrite":true,"body":3})").status, 200);
+  EXPECT_EQ(get("/v1/docs/a").body, "3");
+  for (const char* const bad :
+       {R"("body":1)", R"("body":1,"overwrite":false)", R"("patch":{},"overwrite":true)",
+        R"("body":1,"overwrite":true,"if_none_match":"*")"}) {
+    expect_problem(commit_docs(R"({"key":"a",)" + std::string(bad) + "}"), 400, "invalid");
+  }
+}
+
+TEST_F(ApiDocumentParts, APatchInACommitKeepsTheDocumentsTypeAndEnd) {
+  call("PUT", "/v1/docs/a", "{}",
+       {{"If-None-Match", "*"}, {"Content-Type", "application/x+json"}, {"Once-TTL", "10m"}});
+  ASSERT_EQ(commit_docs(R"({"key":"a","patch":{"n":1}})").status, 200);
+  const Response patched = get("/v1/docs/a");
+  EXPECT_EQ(patched.body, R"({"n":1})");
+  EXPECT_EQ(patched.headers.find("Content-Type"), "application/x+json");
+  clock_.advance(std::chrono::minutes(11));
+  EXPECT_EQ(get("/v1/docs/a").status, 404);
+}
+
+TEST_F(ApiDocumentParts, APartThatDoesNotHoldNamesItselfItsKeyAndItsEtagsAndNothingHappens) {
+  const std::string etag = created("a", "{}");
+  for (const std::string part : {R"({"key":"a","patch":{},"if_match":"0123456789abcdef"})",
+                                 R"({"key":"a","delete":true,"if_match":"0123456789abcdef"})",
+                                 R"({"key":"a","body":1,"if_match":"0123456789abcdef"})"}) {
+    const Response refused = commit_docs(part);
+    expect_problem(refused, 412, "precondition_failed");
+    EXPECT_EQ(field(refused, "part"), "docs[0]") << part;
+    EXPECT_EQ(field(refused, "key"), "a") << part;
+    EXPECT_EQ(field(refused, "expected"), "0123456789abcdef") << part;
+    EXPECT_EQ(field(refused, "current"), etag.substr(1, 16)) << part;
+    EXPECT_EQ(refused.headers.find("ETag"), etag) << part;
+  }
+  const Response missing = commit_docs(R"({"key":"none","patch":{}})");
+  expect_problem(missing, 412, "precondition_failed");
+  EXPECT_EQ(field(missing, "part"), "docs[0]");
+  EXPECT_EQ(get("/v1/tallies/t").status, 404);
+  EXPECT_EQ(get("/v1/docs/a").body, "{}");
+}
+
+TEST_F(ApiDocumentParts, APatchThatDoesNotApplyRefusesItAll) {
+  created("a", "{}");
+  created("text", "not JSON");
+  const Response refused =
+      commit_docs(R"({"key":"a","patch":{"n":1}},{"key":"text","patch":{"n":1}})");
+  expect_problem(refused, 422, "invalid");
+  EXPECT_EQ(field(refused, "part"), "docs[1]");
+  EXPECT_EQ(get("/v1/docs/a").body, "{}");
+  EXPECT_EQ(get("/v1/tallies/t").status, 404);
+}
+
+TEST_F(ApiDocumentParts, RemovingWithoutAConditionWhatIsNotThereIsDone) {
+  EXPECT_EQ(commit_docs(R"({"key":"none","delete":true})").status, 200);
+  created("a", "1");
+  EXPECT_EQ(commit_docs(R"({"key":"a","delete":true})").status, 200);
+  EXPECT_EQ(get("/v1/docs/a").status, 404);
+  EXPECT_EQ(field(get("/v1/tallies/t"), "value"), "2");
+}
+
+TEST_F(ApiDocumentParts, APartIsABodyAPatchOrARemoval) {
+  created("a", "{}");
+  for (const std::string part :
+       {R"({"key":"a","patch":{},"body":1})", R"({"key":"a","patch":{},"delete":true})",
+        R"({"key":"a","delete":true,"body":1})", R"({"key":"a","delete":true,"if_none_match":"*"})",
+        R"({"key":"a","patch":{},"if_none_match":"*"})", R"({"key":"a","delete":false})",
+        R"({"key":"a","delete":"yes"})", R"({"key":"a"})"}) {
+    expect_problem(commit_docs(part), 400, "invalid");
+  }
+  EXPECT_EQ(get("/v1/docs/a").body, "{}");
+  EXPECT_EQ(get("/v1/tallies/t").status, 404);
 }
 
 }  // namespace

@@ -164,7 +164,14 @@ TEST_F(ApiPatches, ADocumentThatOthersAlwaysChangeFirstIsContended) {
   ASSERT_TRUE(answer);
   expect_problem(*answer, 409, "contended");
   EXPECT_TRUE(answer->headers.find("Retry-After").has_value());
+  EXPECT_EQ(field(*answer, "key"), "d");
   EXPECT_EQ(body_now(), R"({"n":0,"rival":1})");
+  EXPECT_NE(field(*answer, "attempts"), "4");
+  request.headers.add("Once-Retry", "fixed");
+  answer = driver.run(std::get<Plan<Response>>(service_.respond(request)), kRequestPatience);
+  ASSERT_TRUE(answer);
+  expect_problem(*answer, 409, "contended");
+  EXPECT_EQ(field(*answer, "attempts"), "4");
 }
 
 }  // namespace

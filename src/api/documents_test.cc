@@ -1,5 +1,7 @@
 #include "once/documents.h"
 
+#include <set>
+
 #include "api/service_fixture.h"
 
 namespace once::api {
@@ -173,6 +175,154 @@ TEST_F(ApiDocuments, AnIdempotencyKeyHasUpTo255Characters) {
       "invalid");
   expect_problem(read(), 404, "not_found");
   EXPECT_EQ(put_under(std::string(255, 'k')).status, 201);
+}
+
+TEST_F(ApiDocuments, ARefusalNamesWhatWasExpectedAndWhatThereIs) {
+  const std::string stands = etag(create("1"));
+  const std::string bare = stands.substr(1, stands.size() - 2);
+  const Response taken = create("2");
+  expect_problem(taken, 412, "precondition_failed");
+  EXPECT_EQ(field(taken, "key"), "d");
+  EXPECT_EQ(field(taken, "expected"), "null");
+  EXPECT_EQ(field(taken, "current"), bare);
+  for (const std::string method : {"PUT", "DELETE", "PATCH"}) {
+    const Response stale = call(
+        method, "/v1/docs/d", "{}",
+        {{"If-Match", "\"0123456789abcdef\""}, {"Content-Type", "application/merge-patch+json"}});
+    expect_problem(stale, 412, "precondition_failed");
+    EXPECT_EQ(field(stale, "key"), "d") << method;
+    EXPECT_EQ(field(stale, "expected"), "0123456789abcdef") << method;
+    EXPECT_EQ(field(stale, "current"), bare) << method;
+  }
+  const Response none = call("PUT", "/v1/docs/other", "1", {{"If-Match", stands}});
+  EXPECT_EQ(field(none, "expected"), bare);
+  EXPECT_EQ(field(none, "current"), "null");
+}
+
+TEST_F(ApiDocuments, ADocumentEndsWithItsTtl) {
+  const HeaderList create_for = {{"If-None-Match", "*"}, {"Once-TTL", "10s"}};
+  const std::string first = etag(put("1", create_for));
+  clock_.advance(std::chrono::seconds(9));
+  EXPECT_EQ(read().status, 200);
+  clock_.advance(std::chrono::seconds(1));
+  expect_problem(read(), 404, "not_found");
+  expect_problem(put("2", {{"If-Match", first}}), 412, "precondition_failed");
+  EXPECT_EQ(put("3", create_for).status, 201);
+  EXPECT_EQ(put("4", {{"If-Match", etag(read())}}).status, 200);
+  clock_.advance(std::chrono::hours(100));
+  EXPECT_EQ(read().body, "4") << "a put without a ttl is kept for ever";
+}
+
+TEST_F(ApiDocuments, APatchKeepsADocumentsEndUnlessItSaysOtherwise) {
+  const HeaderList merge = {{"Content-Type", "application/merge-patch+json"}};
+  put("{}", {{"If-None-Match", "*"}, {"Once-TTL", "10"}});
+  clock_.advance(std::chrono::seconds(5));
+  EXPECT_EQ(call("PATCH", "/v1/docs/d", R"({"a":1})", merge).status, 200);
+  HeaderList longer = merge;
+  clock_.advance(std::chrono::seconds(4));
+  longer.push_back({"Once-TTL", "1m"});
+  longer.push_back({"If-Match", etag(read())});
+  EXPECT_EQ(call("PATCH", "/v1/docs/d", R"({"b":1})", longer).status, 200);
+  clock_.advance(std::chrono::seconds(59));
+  EXPECT_EQ(read().body, R"({"a":1,"b":1})");
+  clock_.advance(std::chrono::seconds(1));
+  EXPECT_EQ(read().status, 404);
+  put("{}", {{"If-None-Match", "*"}, {"Once-TTL", "10s"}});
+  EXPECT_EQ(call("PATCH", "/v1/docs/d", R"({"a":1})", merge).status, 200);
+  clock_.advance(std::chrono::seconds(10));
+  EXPECT_EQ(read().status, 404);
+}
+
+TEST_F(ApiDocuments, AnotherTtlUnderTheSameKeyIsAnotherChange) {
+  const auto keyed = [&](const char* ttl) {
+    return put("1", {{"If-None-Match", "*"}, {"Once-TTL", ttl}, {"Idempotency-Key", "k"}}).status;
+  };
+  EXPECT_EQ(keyed("1h"), 201);
+  EXPECT_EQ(keyed("3600s"), 201);
+  EXPECT_EQ(keyed("2h"), 422);
+}
+
+TEST_F(ApiDocuments, ABadTtlOrTimeoutOrPolicyIsRefusedAndChangesNothing) {
+  for (const char* bad : {"", "soon", "0s", "-1", "11y", "nan"}) {
+    expect_problem(put("1", {{"If-None-Match", "*"}, {"Once-TTL", bad}}), 400, "invalid");
+    expect_problem(put("1", {{"If-None-Match", "*"}, {"Once-Timeout", bad}}), 400, "invalid");
+  }
+  expect_problem(call("PATCH", "/v1/docs/d", "{}",
+                      {{"Content-Type", "application/merge-patch+json"}, {"Once-Retry", "often"}}),
+                 400, "invalid");
+  EXPECT_EQ(read().status, 404);
+}
+
+TEST_F(ApiDocuments, ATimeoutBoundsHowLongARequestIsTried) {
+  const auto patience = [&](const char* target, std::string body, std::string timeout) {
+    Request request{"POST", target, {}, std::move(body)};
+    if (!timeout.empty()) request.headers.add("Once-Timeout", timeout);
+    return service_.respond(request).patience(kAttemptLife);
+  };
+  using namespace std::chrono_literals;
+  EXPECT_EQ(patience("/v1/claims/c", R"({"wait":"30s"})", ""), 90s);
+  EXPECT_EQ(patience("/v1/claims/c", R"({"wait":"30s"})", "2s"), 2s);
+  EXPECT_EQ(patience("/v1/claims/c", R"({"wait":30})", "0.25"), 250ms);
+  EXPECT_EQ(patience("/v1/seen", R"({"ids":["a"]})", "10m"), 60s);
+}
+
+TEST_F(ApiDocuments, AWaitingClaimIsToldWhoHoldsItWithinItsTimeout) {
+  post("/v1/claims/c", R"({"owner":"first","lease":"10m"})");
+  const Time began = clock_.now();
+  const Response busy = call("POST", "/v1/claims/c", R"({"wait":"5m"})", {{"Once-Timeout", "2s"}});
+  expect_problem(busy, 409, "busy");
+  EXPECT_EQ(field(busy, "owner"), "first");
+  EXPECT_LE(clock_.now() - began, std::chrono::seconds(2));
+}
+
+TEST_F(ApiDocuments, AreListedByPrefixPageByPage) {
+  for (const std::string name : {"a%2F1", "a%2F2", "a%2F3", "b"}) {
+    call("PUT", "/v1/docs/" + name, "four", {{"If-None-Match", "*"}, {"Content-Type", "text/x"}});
+  }
+  const Response gone = call("PUT", "/v1/docs/a%2F0", "x", {{"If-None-Match", "*"}});
+  call("DELETE", "/v1/docs/a%2F0", "", {{"If-Match", etag(gone)}, {"Idempotency-Key", "k"}});
+  call("PUT", "/v1/docs/a%2F9", "x", {{"If-None-Match", "*"}, {"Once-TTL", "1s"}});
+  clock_.advance(std::chrono::seconds(1));
+  std::set<std::string> keys;
+  std::string cursor;
+  do {
+    const Response page = get("/v1/docs?prefix=a%2F&limit=2&cursor=" + cursor);
+    ASSERT_EQ(page.status, 200) << page.body;
+    const Result<Json> body = parse_json(page.body);
+    for (const Json row : body->at_key("docs")) {
+      const std::string key(row["key"].get_string().value());
+      EXPECT_TRUE(keys.insert(key).second);
+      EXPECT_EQ(row["bytes"].get_int64().value(), 4);
+      EXPECT_EQ(row["content_type"].get_string().value(), "text/x");
+      EXPECT_EQ(std::string(row["etag"].get_string().value()).size(), 16U);
+    }
+    cursor = field(page, "cursor") == "null" ? "" : field(page, "cursor");
+  } while (!cursor.empty());
+  EXPECT_EQ(keys, (std::set<std::string>{"a/1", "a/2", "a/3"}));
+  expect_problem(get("/v1/docs?limit=0"), 400, "invalid");
+}
+
+TEST_F(ApiDocuments, ManyAreRemovedByPrefixInBoundedSteps) {
+  for (int i = 0; i < 5; ++i) {
+    call("PUT", "/v1/docs/a" + std::to_string(i), "x", {{"If-None-Match", "*"}});
+  }
+  call("PUT", "/v1/docs/b", "x", {{"If-None-Match", "*"}});
+  const auto remove_all = [&](const std::string& more) {
+    return post("/v1/bulk/docs/delete", R"({"prefix":"a")" + more + "}");
+  };
+  EXPECT_EQ(remove_all(R"(,"dry_run":true)").body, R"({"deleted":5,"cursor":null})");
+  EXPECT_EQ(get("/v1/docs/a0").status, 200);
+  const Response first = remove_all(R"(,"limit":3)");
+  EXPECT_EQ(field(first, "deleted"), "3");
+  const Response second = remove_all(R"(,"cursor":")" + field(first, "cursor") + "\"");
+  EXPECT_EQ(field(second, "deleted"), "2");
+  EXPECT_EQ(remove_all("").body, R"({"deleted":0,"cursor":null})");
+  EXPECT_EQ(get("/v1/docs/a0").status, 404);
+  EXPECT_EQ(get("/v1/docs/b").status, 200);
+  for (const char* bad : {"{}", R"({"prefix":""})", R"({"prefix":"a","limit":0})",
+                          R"({"prefix":"a","cursor":"?"})", R"({"prefix":"a","x":1})"}) {
+    expect_problem(post("/v1/bulk/docs/delete", bad), 400, "invalid");
+  }
 }
 
 }  // namespace

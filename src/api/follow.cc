@@ -60,7 +60,14 @@ std::expected<std::optional<Following>, Response> following_of(Call& call) {
   (void)call.parameter("follow");
   const auto from = call.integer("from");
   if (!from) return std::unexpected(problem(from.error()));
-  const auto start = follow_start(*from, call.request.headers.find("Last-Event-ID"));
+  auto since = call.time("since");
+  if (!since) return std::unexpected(problem(since.error()));
+  if (*since && *from) {
+    return std::unexpected(problem(Code::invalid, "since takes the place of from"));
+  }
+  const auto last_event_id = call.request.headers.find("Last-Event-ID");
+  if (last_event_id && !last_event_id->empty()) since->reset();  // It has begun before.
+  const auto start = follow_start(*from, last_event_id);
   if (!start) return std::unexpected(problem(start.error()));
   const auto limit = call.integer("limit");
   if (!limit) return std::unexpected(problem(limit.error()));
@@ -72,7 +79,7 @@ std::expected<std::optional<Following>, Response> following_of(Call& call) {
     const std::string& name = call.query.begin()->first;
     return std::unexpected(problem(Code::invalid, name + " is not a parameter of a follower"));
   }
-  return Following{call.name_space, call.name, *start, *limit};
+  return Following{call.name_space, call.name, *start, *since, *limit};
 }
 
 std::string sse_text(const LogEntry& entry) {

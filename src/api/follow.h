@@ -16,6 +16,7 @@ struct Following {
   std::string name_space;
   std::string stream;
   std::int64_t from = 1;                             // The first index to be sent.
+  std::optional<Time> since = std::nullopt;          // In place of `from`: as LogRead has it.
   std::optional<std::int64_t> limit = std::nullopt;  // Ends after this many events.
 };
 
@@ -32,6 +33,9 @@ Result<bool> wants_to_follow(Call& call);
 // `from`, or with the first event.
 Result<std::int64_t> follow_start(std::optional<std::int64_t> from,
                                   std::optional<std::string_view> last_event_id);
+
+// What a follower of a closed log gets at its end.
+inline constexpr std::string_view kEndOfLog = "event: end\ndata: {}\n\n";
 
 // One event as it is sent: its index as the id, event_json() as the data.
 std::string sse_text(const LogEntry& entry);

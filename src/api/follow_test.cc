@@ -3,6 +3,7 @@
 #include "api/service_fixture.h"
 #include "once/local.h"
 #include "wire/log.h"
+#include "wire/text.h"
 
 namespace once::api {
 namespace {
@@ -31,6 +32,17 @@ TEST_F(ApiFollow, AFollowerResumesAfterTheLastEventItWasSent) {
   EXPECT_EQ(start("/v1/logs/s?follow=true&from=5", {{"Last-Event-ID", ""}}), 5);
 }
 
+TEST_F(ApiFollow, AFollowerBeginsAtATimeUnlessItResumes) {
+  const std::string target = "/v1/logs/s?follow=true&since=2026-01-01T00:00:00Z";
+  const auto first = following(target);
+  ASSERT_TRUE(first && *first);
+  EXPECT_EQ((*first)->since, parse_time("2026-01-01T00:00:00Z"));
+  const auto resumed = following(target, {{"Last-Event-ID", "7"}});
+  ASSERT_TRUE(resumed && *resumed);
+  EXPECT_EQ((*resumed)->since, std::nullopt);
+  EXPECT_EQ((*resumed)->from, 8);
+}
+
 TEST_F(ApiFollow, EitherTheQueryOrWhatIsAcceptedMakesAFollower) {
   const auto wanted = following("/v1/logs/a%2Fb?from=3",
                                 {{"Accept", "text/event-stream"}, {"Once-Namespace", "n"}});
@@ -54,7 +66,8 @@ TEST_F(ApiFollow, HeadOfALogIsNoFollower) {
 }
 
 TEST_F(ApiFollow, ABadFollowerIsToldSo) {
-  for (const char* query : {"from=-1", "from=x", "limit=0", "limit=x", "order=desc"}) {
+  for (const char* query : {"from=-1", "from=x", "limit=0", "limit=x", "order=desc", "since=x",
+                            "from=1&since=2026-01-01T00:00:00Z"}) {
     const auto wanted = following(std::string("/v1/logs/s?follow=true&") + query);
     ASSERT_FALSE(wanted) << query;
     expect_problem(wanted.error(), 400, "invalid");

@@ -7,13 +7,18 @@
 namespace once::api {
 namespace {
 
-constexpr Duration kHalfLife = std::chrono::minutes(1);
+constexpr Duration kMinute = std::chrono::minutes(1);
 constexpr std::int64_t kBits = 63;  // After so many halvings every count is 0.
 constexpr std::size_t kMostHotKeys = 100;
 
-Plan<Response> list_hottest(HotKeys& hot, std::string name_space) {
+// With or without the kind in front.
+bool has_prefix(std::string_view key, std::string_view prefix) {
+  return key.starts_with(prefix) || key.substr(key.find('/') + 1).starts_with(prefix);
+}
+
+Plan<Response> list_hottest(HotKeys& hot, std::string name_space, std::string prefix) {
   const Time now = co_await store_now();
-  const std::vector<HotKeys::Hot> keys = hot.hottest(name_space, kMostHotKeys, now);
+  const std::vector<HotKeys::Hot> keys = hot.hottest(name_space, kMostHotKeys, now, prefix);
   std::string list = json_array(keys, [](const HotKeys::Hot& key) {
     return JsonObject()
         .text("key", key.key)
@@ -25,16 +30,25 @@ Plan<Response> list_hottest(HotKeys& hot, std::string name_space) {
 
 }  // namespace
 
-void HotKeys::halve(unsigned times) {
-  for (auto& [key, count] : counts_) count >>= times;
-  std::erase_if(counts_, [](const auto& entry) { return entry.second == 0; });
+void HotKeys::erase_faded() {
+  std::erase_if(counts_, [](const auto& entry) { return entry.second.all() == 0; });
 }
 
 void HotKeys::fade(Time now) {
-  const std::int64_t passed = (now - faded_) / kHalfLife;
+  const std::int64_t passed = (now - minute_) / kMinute;
   if (passed < 1) return;
-  halve(static_cast<unsigned>(std::min(passed, kBits)));
-  faded_ += passed * kHalfLife;
+  const std::int64_t halvings = std::min(passed - 1, kBits);
+  for (auto& [key, count] : counts_) {
+    count.earlier = (count.earlier / 2 + count.this_minute) >> halvings;
+    count.this_minute = 0;
+  }
+  erase_faded();
+  minute_ += passed * kMinute;
+}
+
+void HotKeys::make_room() {
+  for (auto& [key, count] : counts_) count = {count.this_minute / 2, count.earlier / 2};
+  erase_faded();
 }
 
 void HotKeys::conflicted(std::string_view name_space, std::string_view key, Time now) {
@@ -42,12 +56,12 @@ void HotKeys::conflicted(std::string_view name_space, std::string_view key, Time
   fade(now);
   std::pair<std::string, std::string> where(name_space, key);
   const bool known = counts_.contains(where);
-  while (!known && counts_.size() >= kMaxKeys) halve(1);
-  ++counts_[std::move(where)];
+  while (!known && counts_.size() >= kMaxKeys) make_room();
+  ++counts_[std::move(where)].this_minute;
 }
 
-std::vector<HotKeys::Hot> HotKeys::hottest(std::string_view name_space, std::size_t most,
-                                           Time now) {
+std::vector<HotKeys::Hot> HotKeys::hottest(std::string_view name_space, std::size_t most, Time now,
+                                           std::string_view prefix) {
   std::vector<Hot> found;
   {
     const Lock lock(mutex_);
@@ -55,7 +69,8 @@ std::vector<HotKeys::Hot> HotKeys::hottest(std::string_view name_space, std::siz
     const std::pair<std::string, std::string> first(name_space, "");
     for (auto at = counts_.lower_bound(first); at != counts_.end() && at->first.first == name_space;
          ++at) {
-      found.push_back({at->first.second, at->second});
+      if (has_prefix(at->first.second, prefix))
+        found.push_back({at->first.second, at->second.all()});
     }
   }
   std::ranges::sort(found, [](const Hot& a, const Hot& b) {
@@ -65,6 +80,8 @@ std::vector<HotKeys::Hot> HotKeys::hottest(std::string_view name_space, std::siz
   return found;
 }
 
-Answer list_hot_keys(Call& call) { return list_hottest(call.service.hot(), call.name_space); }
+Answer list_hot_keys(Call& call) {
+  return list_hottest(call.service.hot(), call.name_space, call.parameter("prefix").value_or(""));
+}
 
 }  // namespace once::api

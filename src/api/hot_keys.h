@@ -1,5 +1,6 @@
-// The keys with the most recent conflicts: a hint for people who look for what is slow. Counts
-// halve every minute, so quiet keys fade away. Safe to share between threads.
+// The keys with the most recent conflicts: a hint for people who look for what is slow. A conflict
+// counts fully for at least a minute; then counts halve every minute, so quiet keys fade away. Safe
+// to share between threads.
 #pragma once
 
 #include <cstddef>
@@ -27,16 +28,25 @@ class HotKeys {
 
   void conflicted(std::string_view name_space, std::string_view key, Time now);
 
-  // Of one namespace, the hottest first, equal ones by name.
-  std::vector<Hot> hottest(std::string_view name_space, std::size_t most, Time now);
+  // Of one namespace, the hottest first, equal ones by name. A key such as "docs/a/b" has the
+  // prefixes "docs/a" and "a/".
+  std::vector<Hot> hottest(std::string_view name_space, std::size_t most, Time now,
+                           std::string_view prefix = "");
 
  private:
+  struct Count {
+    std::uint64_t this_minute = 0;
+    std::uint64_t earlier = 0;  // Halved at the end of each minute.
+    std::uint64_t all() const { return this_minute + earlier; }
+  };
+
   void fade(Time now) ONCE_REQUIRES(mutex_);
-  void halve(unsigned times) ONCE_REQUIRES(mutex_);
+  void make_room() ONCE_REQUIRES(mutex_);
+  void erase_faded() ONCE_REQUIRES(mutex_);
 
   Mutex mutex_;
-  std::map<std::pair<std::string, std::string>, std::uint64_t> counts_ ONCE_GUARDED_BY(mutex_);
-  Time faded_ ONCE_GUARDED_BY(mutex_);
+  std::map<std::pair<std::string, std::string>, Count> counts_ ONCE_GUARDED_BY(mutex_);
+  Time minute_ ONCE_GUARDED_BY(mutex_);
 };
 
 // One key, and the place where its conflicts are counted.

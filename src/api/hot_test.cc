@@ -26,15 +26,33 @@ TEST(HotKeysTest, TheHottestComeFirstByNamespace) {
   EXPECT_EQ(named(keys.hottest("", 100, kStart)), "");
 }
 
-TEST(HotKeysTest, CountsHalveEveryMinuteUntilNothingIsLeft) {
+TEST(HotKeysTest, APrefixIsThatOfTheNameWithOrWithoutItsKind) {
+  HotKeys keys;
+  for (const char* key : {"docs/a/1", "docs/b", "claims/a/2", "claims/docs"}) {
+    keys.conflicted("n", key, kStart);
+  }
+  EXPECT_EQ(named(keys.hottest("n", 100, kStart, "a/")), "claims/a/2=1 docs/a/1=1 ");
+  EXPECT_EQ(named(keys.hottest("n", 100, kStart, "docs/")), "docs/a/1=1 docs/b=1 ");
+  EXPECT_EQ(named(keys.hottest("n", 100, kStart, "x")), "");
+}
+
+TEST(HotKeysTest, CountsHalveEveryMinuteAfterTheFirstUntilNothingIsLeft) {
   HotKeys keys;
   for (int i = 0; i < 5; ++i) keys.conflicted("n", "a", kStart);
   keys.conflicted("n", "b", kStart);
-  EXPECT_EQ(named(keys.hottest("n", 100, kStart + 59s)), "a=5 b=1 ");
-  EXPECT_EQ(named(keys.hottest("n", 100, kStart + 60s)), "a=2 ");
-  EXPECT_EQ(named(keys.hottest("n", 100, kStart + 119s)), "a=2 ");
-  EXPECT_EQ(named(keys.hottest("n", 100, kStart + 120s)), "a=1 ");
+  EXPECT_EQ(named(keys.hottest("n", 100, kStart + 119s)), "a=5 b=1 ");
+  EXPECT_EQ(named(keys.hottest("n", 100, kStart + 120s)), "a=2 ");
+  EXPECT_EQ(named(keys.hottest("n", 100, kStart + 179s)), "a=2 ");
+  EXPECT_EQ(named(keys.hottest("n", 100, kStart + 180s)), "a=1 ");
   EXPECT_EQ(named(keys.hottest("n", 100, kStart + 1000h)), "");
+}
+
+TEST(HotKeysTest, AConflictOfAMomentAgoIsShownAtTheTurnOfTheMinute) {
+  HotKeys keys;
+  keys.conflicted("n", "a", kStart + 59s);
+  EXPECT_EQ(named(keys.hottest("n", 100, kStart + 60s)), "a=1 ");
+  EXPECT_EQ(named(keys.hottest("n", 100, kStart + 119s)), "a=1 ");
+  EXPECT_EQ(named(keys.hottest("n", 100, kStart + 3min)), "");
 }
 
 TEST(HotKeysTest, NoFloodOfKeysIsRememberedButTheHottestIs) {
@@ -71,7 +89,7 @@ TEST_F(ApiHot, BusyClaimsAndFencedTicketsCount) {
   }
   post("/v1/commit", R"({"claim":{"key":"a/b","ticket":")" + ticket + R"("}})");
   EXPECT_EQ(hot(), R"({"keys":[{"key":"claims/a/b","conflicts":5}]})");
-  clock_.advance(1min);
+  clock_.advance(2min);
   EXPECT_EQ(hot(), R"({"keys":[{"key":"claims/a/b","conflicts":2}]})");
 }
 

@@ -2,8 +2,10 @@
 // single page is no snapshot.
 #include <algorithm>
 
+#include "api/audit.h"
 #include "api/call.h"
 #include "api/stored_items.h"
+#include "base/digest.h"
 #include "base/encoding.h"
 #include "primitives/keys.h"
 #include "wire/items.h"
@@ -77,8 +79,9 @@ Write write_of(Listed listed) {
 }
 
 // Writes each item, with its version, where its key is free. Sending it twice changes nothing, so a
-// client that lost the answer sends it again.
-Plan<Response> imported(std::vector<Write> writes) {
+// client that lost the answer sends it again. Recorded before it is done, under the hash of all.
+Plan<Response> imported(std::vector<Write> writes, Key about, std::string id, Recording recording) {
+  co_await record(std::move(about), std::move(id), std::move(recording));
   std::vector<std::span<Write>> each;
   for (Write& write : writes) each.emplace_back(&write, 1);
   const std::vector<Result<CommitOutcome>> outcomes = co_await commit_each(each);
@@ -141,12 +144,17 @@ Answer import_items(Call& call) {
     if (!is_among(listed.key.partition.home, prefixes)) {
       item.complain("home", "is in another namespace");
     }
-    writes.push_back(write_of(std::move(listed)));
+    writes.push_back(write_of(in_today_form(std::move(listed))));
     fields.absorb(std::move(item));
   }
   if (Result<void> ok = fields.finish(); !ok) return problem(ok.error());
   if (writes.empty()) return problem(Code::invalid, "items is empty");
-  return imported(std::move(writes));
+  const bool named = call.request.headers.find("Once-Namespace").has_value();
+  // Stands for all that is imported; no key is like it.
+  const Key about{{"import/" + (named ? call.name_space : "*") + "/*", ""}, 0};
+  const std::string also = "\"items\":" + std::to_string(writes.size());
+  return imported(std::move(writes), about, sha256_hex(call.request.body),
+                  audit_of(call, "import", also));
 }
 
 }  // namespace once::api

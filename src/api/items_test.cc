@@ -54,8 +54,8 @@ TEST_F(Items, AreWalkedInPages) {
   }
   EXPECT_EQ(count, 6U);
   const Response one = call("GET", "/v1/items", "", {{"Once-Namespace", "n"}});
-  EXPECT_NE(one.body.find("claim/n/a"), std::string::npos) << one.body;
-  EXPECT_EQ(one.body.find("claim/default"), std::string::npos) << one.body;
+  EXPECT_NE(one.body.find("seen/n/a"), std::string::npos) << one.body;
+  EXPECT_EQ(one.body.find("seen/default"), std::string::npos) << one.body;
 }
 
 TEST_F(Items, TheStoresOwnItemsAreNeitherListedNorTaken) {
@@ -70,7 +70,7 @@ TEST_F(Items, TheStoresOwnItemsAreNeitherListedNorTaken) {
 
 TEST_F(Items, AreDecodedByTheirKindAndRefusedWhole) {
   const std::string sound =
-      wire::item_json({keys::log_mark(keys::log_home("n", "s"), 'c', 1), {std::int64_t{1}, {1}}});
+      wire::item_json({keys::log_mark(keys::log_home("n", "s"), "c", 1), {std::int64_t{1}, {1}}});
   const auto expect_refused = [&](const Key& key, Value value) {
     const std::string item = wire::item_json({key, {std::move(value), {1}}});
     const Response answer = post("/v1/items", body_of(sound + "," + item));
@@ -96,24 +96,24 @@ TEST_F(Items, ATokenIsTakenOnlyIfItIsAskedFor) {
 TEST_F(Items, OthersAreLeftWhereTheyStand) {
   post("/v1/seen", R"({"ids":["a"]})");
   const std::string before = items_of(get("/v1/items"));
-  call("DELETE", "/v1/claims/a");
+  call("DELETE", "/v1/seen/a");
   const Response answer = post("/v1/items", body_of(before));
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(field(answer, "refused"), "1") << answer.body;
-  expect_problem(get("/v1/claims/a"), 404, "not_found");
+  expect_problem(get("/v1/seen/a"), 404, "not_found");
 }
 
 TEST_F(Items, WhatIsDamagedOrNotOursIsRefusedWhole) {
   post("/v1/seen", R"({"ids":["a"],"request":"r"})");
   const std::string item = items_of(get("/v1/items"));
-  call("DELETE", "/v1/claims/a");
+  call("DELETE", "/v1/seen/a");
   const std::string before = get("/v1/items").body;
   const auto changed = [&](const std::string& from, const std::string& to) {
     std::string other = item;
     return body_of(item + "," + other.replace(other.find(from), from.size(), to));
   };
-  expect_problem(post("/v1/items", changed("claim/default/a", "claim/default/b")), 400, "invalid");
-  expect_problem(post("/v1/items", changed("claim/", "what/")), 400, "invalid");
+  expect_problem(post("/v1/items", changed("seen/default/a", "seen/default/b")), 400, "invalid");
+  expect_problem(post("/v1/items", changed("seen/", "what/")), 400, "invalid");
   expect_problem(post("/v1/items", changed("\"sort\":0", "\"sort\":-1")), 400, "invalid");
   expect_problem(post("/v1/items", changed("\"bytes\":\"", "\"bytes\":\"AA")), 400, "invalid");
   expect_problem(post("/v1/items", changed("\"expiry\":1", "\"expiry\":2")), 400, "invalid");

@@ -50,6 +50,109 @@ TEST_F(ApiLogs, AnAppendWakesTheFollowersOfItsStreamAlone) {
   EXPECT_EQ(get("/v1/logs/s").telemetry.appended, Streams());
 }
 
+TEST_F(ApiLogs, AClosedLogTakesNothingMoreAndReplaysWhatItKnows) {
+  expect_problem(post("/v1/logs/s/close", "{}"), 404, "not_found");
+  const std::string batch = R"({"events":[{"data":1}],"batch":"b"})";
+  post("/v1/logs/s", batch);
+  const Response closed = post("/v1/logs/s/close", R"({"ttl":"10m"})");
+  EXPECT_EQ(closed.status, 200);
+  EXPECT_EQ(closed.body, R"({"next":2,"closed":true})");
+  EXPECT_EQ(post("/v1/logs/s/close", "").body, closed.body);
+  expect_problem(lines("text/plain", "x"), 409, "closed");
+  EXPECT_EQ(post("/v1/logs/s", batch).status, 200);
+  const Response commit =
+      post("/v1/commit", R"({"id":"c","logs":[{"stream":"t","events":[{"data":1}]},)"
+                         R"({"stream":"s","events":[{"data":1}]}]})");
+  expect_problem(commit, 409, "closed");
+  EXPECT_NE(commit.body.find(R"("part":"logs[1]")"), std::string::npos) << commit.body;
+  EXPECT_EQ(get("/v1/logs/t").body, R"({"events":[],"next":1})");
+  EXPECT_NE(get("/v1/logs/s").body.find(R"("next":2,"closed":true)"), std::string::npos);
+  expect_problem(post("/v1/logs/s/close", R"({"tll":"10m"})"), 400, "invalid");
+}
+
+TEST_F(ApiLogs, AClosedLogCanBeDeletedAndItsNameBeginsAtOne) {
+  expect_problem(call("DELETE", "/v1/logs/s", ""), 404, "not_found");
+  lines("text/plain", "a\nb");
+  expect_problem(call("DELETE", "/v1/logs/s", ""), 409, "busy");
+  post("/v1/logs/s/close", "{}");
+  EXPECT_EQ(call("DELETE", "/v1/logs/s", "").status, 204);
+  expect_problem(call("DELETE", "/v1/logs/s", ""), 404, "not_found");
+  expect_empty();
+  EXPECT_EQ(lines("text/plain", "c").body, R"({"first":1,"last":1})");
+}
+
+TEST_F(ApiLogs, LogsAreListedAndDeletedInBulk) {
+  for (const char* const name : {"a%2F1", "a%2F2", "b"}) {
+    call("POST", std::string("/v1/logs/") + name, "x", {{"Content-Type", "text/plain"}});
+  }
+  post("/v1/logs/a%2F1/close", "{}");
+  EXPECT_EQ(get("/v1/logs?prefix=a%2F1").body,
+            R"({"logs":[{"stream":"a/1","oldest":1,"next":2,"closed":true}],"cursor":null})");
+  expect_problem(post("/v1/bulk/logs/delete", "{}"), 400, "invalid");
+  expect_problem(post("/v1/bulk/logs/delete", R"({"prefix":""})"), 400, "invalid");
+  EXPECT_EQ(post("/v1/bulk/logs/delete", R"({"prefix":"a","dry_run":true})").body,
+            R"({"deleted":1,"cursor":null})");
+  EXPECT_EQ(post("/v1/bulk/logs/delete", R"({"prefix":"a"})").body,
+            R"({"deleted":1,"cursor":null})");
+  EXPECT_EQ(get("/v1/logs?prefix=a").body,
+            R"({"logs":[{"stream":"a/2","oldest":1,"next":2,"closed":false}],"cursor":null})");
+}
+
+TEST_F(ApiLogs, AnEventThatIsKnownKeepsItsIndexAndIsNotStoredAgain) {
+  const Response first =
+      post("/v1/logs/s", R"({"events":[{"data":1,"id":"a"},{"data":2,"id":"b"}]})");
+  EXPECT_EQ(first.status, 201);
+  EXPECT_EQ(first.body, R"({"first":1,"last":2,"indexes":[1,2]})");
+  const Response cut = post(
+      "/v1/logs/s",
+      R"({"events":[{"data":2,"id":"b"},{"data":3,"id":"c"},{"data":3,"id":"c"},{"data":4}]})");
+  EXPECT_EQ(cut.status, 201) << cut.body;
+  EXPECT_EQ(cut.body, R"({"first":3,"last":4,"indexes":[2,3,3,4]})");
+  const Response none = post("/v1/logs/s", R"({"events":[{"data":1,"id":"a"}]})");
+  EXPECT_EQ(none.status, 200);
+  EXPECT_EQ(none.body, R"({"first":null,"last":null,"indexes":[1]})");
+  EXPECT_EQ(data(), "1 2 3 4");
+  clock_.advance(24h);
+  EXPECT_EQ(post("/v1/logs/s", R"({"events":[{"data":1,"id":"a"}],"id_ttl":"1h"})").body,
+            R"({"first":5,"last":5,"indexes":[5]})");
+  clock_.advance(1h);
+  EXPECT_EQ(post("/v1/logs/s", R"({"events":[{"data":1,"id":"a"}]})").status, 201);
+}
+
+TEST_F(ApiLogs, ARepeatOfABatchWithIdsStoresNothing) {
+  const std::string body = R"({"events":[{"data":1,"id":"a"},{"data":2}],"batch":"x"})";
+  EXPECT_EQ(post("/v1/logs/s", body).status, 201);
+  const Response again = post("/v1/logs/s", body);
+  EXPECT_EQ(again.status, 200);
+  EXPECT_EQ(again.body, R"({"first":1,"last":2,"indexes":[1,2]})");
+  EXPECT_EQ(data(), "1 2");
+}
+
+TEST_F(ApiLogs, ARepeatOfABatchIsAnsweredAsTheFirstTimeAlsoWhereSomeEventsWereKnownBefore) {
+  post("/v1/logs/s", R"({"events":[{"data":1,"id":"a"},{"data":9},{"data":9}]})");
+  const std::string body = R"({"events":[{"data":1,"id":"a"},{"data":2,"id":"b"}],"batch":"x"})";
+  EXPECT_EQ(post("/v1/logs/s", body).body, R"({"first":4,"last":4,"indexes":[1,4]})");
+  post("/v1/logs/s", R"({"events":[{"data":9}]})");
+  const Response again = post("/v1/logs/s", body);
+  EXPECT_EQ(again.status, 200);
+  EXPECT_TRUE(is_replayed(again));
+  EXPECT_EQ(again.body, R"({"first":4,"last":4,"indexes":[1,4]})");
+  const std::string known = R"({"events":[{"data":1,"id":"a"},{"data":2,"id":"b"}],"batch":"y"})";
+  for (int times = 0; times < 2; ++times) {
+    EXPECT_EQ(post("/v1/logs/s", known).body, R"({"first":null,"last":null,"indexes":[1,4]})");
+  }
+}
+
+TEST_F(ApiLogs, SinceBeginsAtATime) {
+  lines("text/plain", "a");
+  clock_.advance(1h);
+  lines("text/plain", "b");
+  EXPECT_EQ(data("?since=2024-10-04T00:00:00.001Z"), R"("b")");
+  EXPECT_EQ(data("?since=2024-10-04T00:00:00Z"), R"("a" "b")");
+  EXPECT_EQ(get("/v1/logs/s?since=2024-10-04T00:00:00Z&from=1").status, 400);
+  EXPECT_EQ(get("/v1/logs/s?since=yesterday").status, 400);
+}
+
 TEST_F(ApiLogs, AnEventMayBringItsOwnTime) {
   post("/v1/logs/s", R"({"events":[{"data":1,"time":"2026-01-31T10:00:00+01:00"}]})");
   EXPECT_NE(get("/v1/logs/s").body.find(R"("time":"2026-01-31T09:00:00.000Z")"), std::string::npos);
@@ -184,7 +287,7 @@ TEST_F(ApiLogs, BadAppendsAreRefusedAndChangeNothing) {
                                 R"({"events":[{"data":1}],"expect":1.5})",
                                 R"({"events":[{"data":1}],"expect":9223372036854775808})",
                                 R"({"events":[{"data":1}],"ttl":"0s"})",
-                                R"({"events":[{"data":1}],"ttl":60})",
+                                R"({"events":[{"data":1}],"ttl":-60})",
                                 R"({"events":[{"data":1,"time":"yesterday"}]})",
                                 R"({"events":[{"data":1,"data":2}]})",
                                 R"({"events":[{"data":123456789012345678901234567890}]})",
@@ -200,7 +303,7 @@ TEST_F(ApiLogs, BadLinesAreRefusedAndChangeNothing) {
   expect_problem(lines("text/plain", ""), 400, "invalid");
   expect_problem(lines("text/plain", "\xff\n"), 400, "invalid");
   expect_problem(lines("text/plain", "x", "?expect=one"), 400, "invalid");
-  expect_problem(lines("text/plain", "x", "?ttl=1"), 400, "invalid");
+  expect_problem(lines("text/plain", "x", "?ttl=soon"), 400, "invalid");
   expect_problem(lines("text/plain", "x", "?batch="), 400, "invalid");
   expect_problem(lines("text/plain", "x", "?expect=1&expect=1"), 400, "invalid");
   expect_problem(lines("text/plain", "x", "?time=now"), 400, "invalid");

@@ -104,7 +104,7 @@ TEST_F(ApiMetrics, FreedAndForgottenKeysAreRemovals) {
   const Response first = counted("POST", "/v1/claims/a");
   counted("POST", "/v1/claims/a/release", R"({"ticket":")" + field(first, "ticket") + "\"}");
   counted("POST", "/v1/seen", R"({"ids":["b"]})");
-  counted("DELETE", "/v1/claims/b");
+  counted("DELETE", "/v1/seen/b");
   counted("DELETE", "/v1/claims/nothing");
   EXPECT_EQ(operations("remove"), 2);
 }

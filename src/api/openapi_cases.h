@@ -63,6 +63,13 @@ inline const Step kPut{"PUT", "/v1/docs/d", "{}", kCreate};
 inline std::vector<Case> page_cases() {
   return {
       {"GET /", 200, {{"GET", "/", "", {}}}},
+      {"GET /console/{}", 200, {{"GET", "/console/main.js", "", {}}}},
+      {"GET /console/{}",
+       304,
+       {{"GET", "/console/main.js", "", {}},
+        {"GET", "/console/main.js", "", {{"If-None-Match", "$etag"}}}}},
+      {"GET /console/{}", 404, {{"GET", "/console/nothing.js", "", {}}}},
+      {"GET /v1/whoami", 200, {{"GET", "/v1/whoami", "", {}}}},
       {"GET /healthz", 200, {{"GET", "/healthz", "", {}}}},
       {"GET /readyz", 200, {{"GET", "/readyz", "", {}}}},
       {"GET /readyz", 503, {{"GET", "/readyz", "", {}}}, Behind::down},
@@ -70,6 +77,13 @@ inline std::vector<Case> page_cases() {
       {"GET /metrics", 200, {{"GET", "/metrics", "", {}}}},
       {"GET /v1/hot", 200, {{"GET", "/v1/hot", "", {}}}},
       {"GET /v1/hot", 400, {{"GET", "/v1/hot?x=1", "", {}}}},
+      {"GET /v1/namespaces", 200, {{"GET", "/v1/namespaces", "", {}}}},
+      {"GET /v1/namespaces", 400, {{"GET", "/v1/namespaces?limit=0", "", {}}}},
+      {"GET /v1/routes", 200, {{"GET", "/v1/routes", "", {}}}},
+      {"GET /v1/routes", 400, {{"GET", "/v1/routes?x=1", "", {}}}},
+      {"GET /v1/workers", 200, {{"GET", "/v1/workers", "", {}}}},
+      {"GET /v1/workers", 400, {{"GET", "/v1/workers?limit=0", "", {}}}},
+      {"GET /v1/workers", 503, {{"GET", "/v1/workers", "", {}}}, Behind::down},
   };
 }
 
@@ -133,6 +147,46 @@ inline std::vector<Case> claim_cases() {
       {"GET /v1/claims", 200, {{"GET", "/v1/claims", "", {}}}},
       {"GET /v1/claims", 400, {{"GET", "/v1/claims?state=odd", "", {}}}},
       {"GET /v1/claims", 503, {{"GET", "/v1/claims", "", {}}}, Behind::down},
+      {"POST /v1/bulk/claims/forget",
+       200,
+       {kTake, {"POST", "/v1/bulk/claims/forget", R"({"prefix":"c","limit":1})", {}}}},
+      {"POST /v1/bulk/claims/forget", 400, {{"POST", "/v1/bulk/claims/forget", "{}", {}}}},
+      {"POST /v1/bulk/claims/forget",
+       503,
+       {{"POST", "/v1/bulk/claims/forget", R"({"prefix":"c"})", {}}},
+       Behind::down},
+      {"POST /v1/bulk/claims/retry",
+       200,
+       {kTake, {"POST", "/v1/bulk/claims/retry", R"({"state":"failed","dry_run":true})", {}}}},
+      {"POST /v1/bulk/claims/retry",
+       400,
+       {{"POST", "/v1/bulk/claims/retry", R"({"prefix":"c","limit":0})", {}}}},
+      {"POST /v1/bulk/claims/retry",
+       503,
+       {{"POST", "/v1/bulk/claims/retry", R"({"prefix":"c"})", {}}},
+       Behind::down},
+      {"POST /v1/bulk/claims/release",
+       200,
+       {kTake, {"POST", "/v1/bulk/claims/release", R"({"state":"busy","dry_run":true})", {}}}},
+      {"POST /v1/bulk/claims/release",
+       400,
+       {{"POST", "/v1/bulk/claims/release", R"({"prefix":"c","limit":0})", {}}}},
+      {"POST /v1/bulk/claims/release",
+       503,
+       {{"POST", "/v1/bulk/claims/release", R"({"prefix":"c"})", {}}},
+       Behind::down},
+      {"GET /v1/seen/{}",
+       200,
+       {{"POST", "/v1/seen", R"({"ids":["a"]})", {}}, {"GET", "/v1/seen/a", "", {}}}},
+      {"GET /v1/seen/{}", 400, {{"GET", "/v1/seen/a?x=1", "", {}}}},
+      {"GET /v1/seen/{}", 404, {{"GET", "/v1/seen/a", "", {}}}},
+      {"GET /v1/seen/{}", 503, {{"GET", "/v1/seen/a", "", {}}}, Behind::down},
+      {"DELETE /v1/seen/{}",
+       204,
+       {{"POST", "/v1/seen", R"({"ids":["a"]})", {}}, {"DELETE", "/v1/seen/a", "", {}}}},
+      {"DELETE /v1/seen/{}", 400, {{"DELETE", "/v1/seen/a?x=1", "", {}}}},
+      {"DELETE /v1/seen/{}", 404, {{"DELETE", "/v1/seen/a", "", {}}}},
+      {"DELETE /v1/seen/{}", 503, {{"DELETE", "/v1/seen/a", "", {}}}, Behind::down},
       {"POST /v1/seen", 200, {{"POST", "/v1/seen", R"({"ids":["a"]})", {}}}},
       {"POST /v1/seen", 400, {{"POST", "/v1/seen", R"({"ids":[]})", {}}}},
       {"POST /v1/seen", 503, {{"POST", "/v1/seen", R"({"ids":["a"]})", {}}}, Behind::down},
@@ -146,10 +200,16 @@ inline std::vector<Case> log_cases() {
     return Step{"POST", path + query, std::move(body), kLines};
   };
   const Step trim{"POST", path + "/trim", R"({"before":1})", {}};
+  const Step close{"POST", path + "/close", "{}", {}};
+  const Step remove{"DELETE", path, "", {}};
+  const auto bulk = [](std::string body) {
+    return Step{"POST", "/v1/bulk/logs/delete", std::move(body), {}};
+  };
   return {
       {append, 201, {lines("", "x")}},
       {append, 200, {lines("?batch=b", "x"), lines("?batch=b", "x")}},
       {append, 400, {lines("", "")}},
+      {append, 409, {lines("", "x"), close, lines("", "x")}},
       {append, 412, {lines("?expect=2", "x")}},
       {append, 413, {lines("", kLarge)}, Behind::small},
       {append, 422, {lines("?batch=b", "x"), lines("?batch=b", "y")}},
@@ -157,6 +217,20 @@ inline std::vector<Case> log_cases() {
       {"GET /v1/logs/{}", 200, {{"GET", path, "", {}}}},
       {"GET /v1/logs/{}", 400, {{"GET", path + "?limit=0", "", {}}}},
       {"GET /v1/logs/{}", 503, {{"GET", path, "", {}}}, Behind::down},
+      {"POST /v1/logs/{}/close", 200, {lines("", "x"), close}},
+      {"POST /v1/logs/{}/close", 400, {{"POST", close.target, R"({"ttl":"long"})", {}}}},
+      {"POST /v1/logs/{}/close", 404, {close}},
+      {"POST /v1/logs/{}/close", 503, {close}, Behind::down},
+      {"DELETE /v1/logs/{}", 204, {lines("", "x"), close, remove}},
+      {"DELETE /v1/logs/{}", 404, {remove}},
+      {"DELETE /v1/logs/{}", 409, {lines("", "x"), remove}},
+      {"DELETE /v1/logs/{}", 503, {remove}, Behind::down},
+      {"GET /v1/logs", 200, {{"GET", "/v1/logs?prefix=s", "", {}}}},
+      {"GET /v1/logs", 400, {{"GET", "/v1/logs?limit=0", "", {}}}},
+      {"GET /v1/logs", 503, {{"GET", "/v1/logs", "", {}}}, Behind::down},
+      {"POST /v1/bulk/logs/delete", 200, {bulk(R"({"prefix":"s"})")}},
+      {"POST /v1/bulk/logs/delete", 400, {bulk("{}")}},
+      {"POST /v1/bulk/logs/delete", 503, {bulk(R"({"prefix":"s"})")}, Behind::down},
       {"POST /v1/logs/{}/trim", 200, {trim}},
       {"POST /v1/logs/{}/trim", 400, {{"POST", trim.target, "{}", {}}}},
       {"POST /v1/logs/{}/trim", 503, {trim}, Behind::down},
@@ -173,8 +247,15 @@ inline std::vector<Case> document_cases() {
   };
   const std::string get = "GET /v1/docs/{}";
   const std::string put_it = "PUT /v1/docs/{}";
+  const std::string remove_many = "POST /v1/bulk/docs/delete";
   const std::string delete_it = "DELETE /v1/docs/{}";
   return {
+      {"GET /v1/docs", 200, {kPut, {"GET", "/v1/docs?prefix=d", "", {}}}},
+      {"GET /v1/docs", 400, {{"GET", "/v1/docs?limit=0", "", {}}}},
+      {"GET /v1/docs", 503, {{"GET", "/v1/docs", "", {}}}, Behind::down},
+      {remove_many, 200, {kPut, {"POST", "/v1/bulk/docs/delete", R"({"prefix":"d"})", {}}}},
+      {remove_many, 400, {{"POST", "/v1/bulk/docs/delete", "{}", {}}}},
+      {remove_many, 503, {{"POST", "/v1/bulk/docs/delete", R"({"prefix":"d"})", {}}}, Behind::down},
       {get, 200, {kPut, read}},
       {get, 304, {kPut, {"GET", path, "", kCreate}}},
       {get, 400, {{"GET", path, "", {{"If-None-Match", "x"}}}}},
@@ -224,6 +305,7 @@ inline std::vector<Case> tally_cases() {
   const Step many{"POST", "/v1/tallies/read", R"({"keys":["t"]})", {}};
   const std::string large = R"({"kind":"top","items":[")" + kLarge.substr(0, 500) + R"(",")" +
                             kLarge.substr(0, 501) + R"("]})";
+  const std::string many_gone = "POST /v1/bulk/tallies/delete";
   std::vector<Step> too_many;
   for (const std::string name : {"a", "b", "c", "d", "e"}) {
     const std::string filter = R"({"kind":"bloom","capacity":13000000,"items":[]})";
@@ -231,6 +313,24 @@ inline std::vector<Case> tally_cases() {
   }
   too_many.push_back({"POST", "/v1/tallies/read", R"({"keys":["a","b","c","d","e"]})", {}});
   return {
+      {"GET /v1/tallies", 200, {one, {"GET", "/v1/tallies", "", {}}}},
+      {"GET /v1/tallies", 400, {{"GET", "/v1/tallies?limit=0", "", {}}}},
+      {"GET /v1/tallies", 503, {{"GET", "/v1/tallies", "", {}}}, Behind::down},
+      {many_gone, 200, {one, {"POST", "/v1/bulk/tallies/delete", R"({"prefix":"t"})", {}}}},
+      {many_gone, 400, {{"POST", "/v1/bulk/tallies/delete", "{}", {}}}},
+      {many_gone,
+       501,
+       {{"POST", "/v1/bulk/tallies/delete", R"({"prefix":"t"})", {}}},
+       Behind::single},
+      {many_gone,
+       503,
+       {{"POST", "/v1/bulk/tallies/delete", R"({"prefix":"t"})", {}}},
+       Behind::down},
+      {"DELETE /v1/tallies/{}", 204, {one, {"DELETE", "/v1/tallies/t", "", {}}}},
+      {"DELETE /v1/tallies/{}", 400, {{"DELETE", "/v1/tallies/t?x=1", "", {}}}},
+      {"DELETE /v1/tallies/{}", 404, {{"DELETE", "/v1/tallies/t", "", {}}}},
+      {"DELETE /v1/tallies/{}", 501, {one, {"DELETE", "/v1/tallies/t", "", {}}}, Behind::single},
+      {"DELETE /v1/tallies/{}", 503, {{"DELETE", "/v1/tallies/t", "", {}}}, Behind::down},
       {"POST /v1/tallies/{}", 200, {one}},
       {"POST /v1/tallies/{}", 400, {add(R"({"kind":"odd"})")}},
       {"POST /v1/tallies/{}", 409, {one, add(R"({"kind":"max","value":1})")}},
@@ -263,6 +363,7 @@ inline std::vector<Case> commit_cases() {
       {it, 413, {commit(large)}, Behind::small},
       {it, 422, {commit(R"({"id":"i"})"), commit(R"({"id":"i",)" + count + "}")}},
       {it, 501, {commit("{" + count + "}")}, Behind::single},
+      {it, 501, {commit(R"({"prepare":true,)" + count + "}")}},
       {it, 503, {commit("{" + count + "}")}, Behind::down},
   };
 }

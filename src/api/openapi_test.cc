@@ -24,9 +24,9 @@ namespace {
 using testing::Operations;
 
 // Another writer is always a moment faster with the document "d", once it exists.
-class RivalStore final : public Decorator<Store> {
+class FasterRivalStore final : public Decorator<Store> {
  public:
-  RivalStore(Store& inner, Clock& clock, Entropy& entropy)
+  FasterRivalStore(Store& inner, Clock& clock, Entropy& entropy)
       : Decorator(inner), rival_(inner, "default", clock, entropy) {}
 
  protected:
@@ -58,7 +58,8 @@ class World {
     if (behind == Behind::single) store_ = std::make_unique<testing::LimitedStore>(*memory_, 1);
     if (behind == Behind::silent) store_ = inject_faults(*memory_, {.fail_after = 1.0}, clock_);
     if (behind == Behind::rotten) plant_rot();
-    if (behind == Behind::rival) store_ = std::make_unique<RivalStore>(*memory_, clock_, entropy_);
+    if (behind == Behind::rival)
+      store_ = std::make_unique<FasterRivalStore>(*memory_, clock_, entropy_);
     // What goes wrong is the call of the case, not the first look at the store.
     const auto secret = BlockingDriver(*memory_, clock_, entropy_).run(read_store_secret());
     if (store_) store_->secret().set(**secret);
@@ -104,7 +105,7 @@ class World {
     BlockingDriver driver(store, pauses_, entropy_);
     Answer answer = service_.respond(request);
     if (auto* ready = std::get_if<Response>(&answer)) return std::move(*ready);
-    const Duration patience = answer.waits + kAttemptLife;
+    const Duration patience = answer.patience(kAttemptLife);
     auto ran = driver.run(std::get<Plan<Response>>(std::move(answer)), patience);
     return ran ? std::move(*ran) : Service::failed(ran.error());
   }

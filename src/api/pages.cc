@@ -1,5 +1,6 @@
 // The start page, health and readiness, metrics, and openapi.yaml.
 #include "api/call.h"
+#include "api/console.h"
 #include "api/routes.h"
 #include "primitives/keys.h"
 #include "wire/proof.h"
@@ -61,6 +62,7 @@ Plan<Response> ready(Key key, bool may_know) {
 }  // namespace
 
 Answer show_page(Call& call) {
+  if (accepts_html(call.request.headers)) return console_page(call.request);
   return typed("text/html; charset=utf-8",
                page(call.may_see_server() ? call.service.options().store : ""));
 }
@@ -86,8 +88,11 @@ Answer show_readiness(Call& call) {
   return ready(keys::claim(call.name_space, "readyz"), may_know);
 }
 
+// A caller of one namespace learns nothing of others, nor of the server.
 Answer show_metrics(Call& call) {
-  return typed(metrics::kContentType, call.service.metrics().registry().text());
+  return typed(metrics::kContentType, call.may_see_server()
+                                          ? call.service.metrics().registry().text()
+                                          : call.service.tenants().page_of(call.name_space));
 }
 
 Answer show_openapi(Call&) { return typed("application/yaml", std::string(openapi_yaml())); }

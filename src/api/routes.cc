@@ -19,6 +19,7 @@ constexpr std::array kRoutes = [] {
   constexpr auto changes = [](Primitive primitive) { return Subject{primitive, false}; };
   return std::array{
       Route{"GET",    "/",                       none,   normal,    no_follow,  reads(other),        show_page},
+      Route{"GET",    "/console/{}",             none,   normal,    no_follow,  reads(other),        show_asset},
       Route{"GET",    "/healthz",                none,   normal,    no_follow,  reads(other),        show_health},
       Route{"GET",    "/readyz",                 none,   normal,    no_follow,  reads(other),        show_readiness},
       Route{"GET",    "/openapi.yaml",           none,   normal,    no_follow,  reads(other),        show_openapi},
@@ -30,18 +31,36 @@ constexpr std::array kRoutes = [] {
       Route{"POST",   "/v1/claims/{}/complete",  write,  normal,    no_follow,  changes(claims),     complete_claim},
       Route{"POST",   "/v1/claims/{}/release",   write,  normal,    no_follow,  changes(claims),     release_claim},
       Route{"GET",    "/v1/claims",              read,   normal,    no_follow,  reads(claims),       list_claims},
+      Route{"POST",   "/v1/bulk/claims/forget",  write,  normal,    no_follow,  changes(claims),     forget_claims},
+      Route{"POST",   "/v1/bulk/claims/retry",   write,  normal,    no_follow,  changes(claims),     retry_claims},
+      Route{"POST",   "/v1/bulk/claims/release", write,  normal,    no_follow,  changes(claims),     release_claims},
       Route{"POST",   "/v1/seen",                write,  normal,    no_follow,  changes(seen),       mark_seen},
+      Route{"GET",    "/v1/seen/{}",             read,   normal,    no_follow,  reads(seen),         show_seen},
+      Route{"DELETE", "/v1/seen/{}",             write,  normal,    no_follow,  changes(seen),       forget_seen},
+      Route{"GET",    "/v1/whoami",              none,   normal,    no_follow,  reads(other),        show_caller},
       Route{"POST",   "/v1/tokens",              admin,  normal,    no_follow,  changes(other),      make_token},
       Route{"GET",    "/v1/tokens",              admin,  normal,    no_follow,  reads(other),        list_tokens},
       Route{"DELETE", "/v1/tokens/{}",           admin,  normal,    no_follow,  changes(other),      revoke_token},
       Route{"GET",    "/v1/hot",                 read,   normal,    no_follow,  reads(other),        list_hot_keys},
+      Route{"GET",    "/v1/namespaces",          read,   normal,    no_follow,  reads(other),        list_namespaces},
+      Route{"GET",    "/v1/routes",              read,   normal,    no_follow,  reads(other),        list_event_routes},
+      Route{"GET",    "/v1/workers",             read,   normal,    no_follow,  reads(other),        list_workers},
       Route{"POST",   "/v1/logs/{}",             write,  normal,    no_follow,  changes(log),        append_log},
       Route{"GET",    "/v1/logs/{}",             read,   normal,    follow,     reads(log),          read_log},
       Route{"POST",   "/v1/logs/{}/trim",        write,  normal,    no_follow,  changes(log),        trim_log},
+      Route{"POST",   "/v1/logs/{}/close",       write,  normal,    no_follow,  changes(log),        close_log},
+      Route{"DELETE", "/v1/logs/{}",             write,  normal,    no_follow,  changes(log),        remove_log},
+      Route{"GET",    "/v1/logs",                read,   normal,    no_follow,  reads(log),          list_logs},
+      Route{"POST",   "/v1/bulk/logs/delete",    write,  normal,    no_follow,  changes(log),        delete_logs},
+      Route{"GET",    "/v1/docs",                read,   normal,    no_follow,  reads(documents),    list_documents},
+      Route{"POST",   "/v1/bulk/docs/delete",    write,  normal,    no_follow,  changes(documents),  remove_documents},
       Route{"GET",    "/v1/docs/{}",             read,   document,  no_follow,  reads(documents),    get_document},
       Route{"PUT",    "/v1/docs/{}",             write,  document,  no_follow,  changes(documents),  put_document},
       Route{"PATCH",  "/v1/docs/{}",             write,  document,  no_follow,  changes(documents),  patch_document},
       Route{"DELETE", "/v1/docs/{}",             write,  document,  no_follow,  changes(documents),  remove_document},
+      Route{"GET",    "/v1/tallies",             read,   normal,    no_follow,  reads(tallies),      list_tallies},
+      Route{"POST",   "/v1/bulk/tallies/delete", write,  normal,    no_follow,  changes(tallies),    remove_tallies},
+      Route{"DELETE", "/v1/tallies/{}",          write,  normal,    no_follow,  changes(tallies),    remove_tally},
       // Before the next: a tally named "read" is reached as "%72ead".
       Route{"POST",   "/v1/tallies/read",        read,   normal,    no_follow,  reads(tallies),      read_tallies},
       Route{"POST",   "/v1/tallies/{}",          write,  normal,    no_follow,  changes(tallies),    add_to_tally},
@@ -114,6 +133,13 @@ RouteMatch match_route(std::string_view method, std::string_view target) {
     return found;
   }
   return found;
+}
+
+bool adds(const Route& route) {
+  constexpr std::array<Handler, 9> kAdding = {take_claim,     mark_seen,      append_log,
+                                              put_document,   patch_document, add_to_tally,
+                                              commit_effects, receive_events, import_items};
+  return std::ranges::find(kAdding, route.handler) != kAdding.end();
 }
 
 std::string allowed_methods(std::string_view target) {

@@ -61,6 +61,9 @@ struct RouteMatch {
 // `target` is a path with or without query, or an absolute URL. HEAD is answered by GET's row.
 RouteMatch match_route(std::string_view method, std::string_view target);
 
+// Whether the operation may store something new, so that quotas for what is stored bound it.
+bool adds(const Route& route);
+
 // The methods that the target's path takes, as in the header Allow; empty if the path is unknown.
 std::string allowed_methods(std::string_view target);
 

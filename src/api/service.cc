@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/audit.h"
 #include "api/call.h"
 #include "api/follow.h"
 #include "base/encoding.h"
@@ -44,7 +45,7 @@ Result<void> take_name(std::string_view raw, Call& call) {
 Result<void> check_headers(const Headers& headers) {
   for (const std::string_view name :
        {"Once-Namespace", "Content-Type", "If-Match", "If-None-Match", "Idempotency-Key",
-        "Last-Event-ID", "Authorization", "Once-Bytes"}) {
+        "Last-Event-ID", "Authorization", "Once-Bytes", "Once-Timeout", "Once-TTL", "Once-Retry"}) {
     if (headers.count(name) > 1) {
       return failure(ErrorCode::invalid, std::string(name) + " is there twice");
     }
@@ -63,6 +64,15 @@ Result<void> take_form(const Request& request, Call& call) {
   if (!form) return std::unexpected(form.error());
   call.form = *form;
   return {};
+}
+
+// How long the request may take at most, if it says so.
+Result<void> take_timeout(const Request& request, Call& call) {
+  const auto wanted = request.headers.find("Once-Timeout");
+  if (!wanted) return {};
+  call.timeout = parse_duration_or_seconds(*wanted);
+  if (call.timeout && *call.timeout > Duration::zero()) return {};
+  return failure(ErrorCode::invalid, "Once-Timeout is not a duration such as 250ms or 2s");
 }
 
 Response no_route(const Request& request) {
@@ -145,13 +155,23 @@ Result<std::optional<Value>> parsed(std::string_view name, const std::optional<s
 
 }  // namespace
 
-bool Call::may_see_server() const {
-  if (service.is_open()) return true;
+std::optional<tokens::Grant> Call::grant() const {
+  if (service.is_open()) return tokens::Grant{};
   const tokens::Table& tokens = service.tokens();
   const auto secret = bearer_of(request);
-  if (!secret || !tokens.is_trusted()) return false;
-  const auto grant = tokens.find(*secret);
-  return grant && grant->name_space.empty();
+  if (!secret || !tokens.is_trusted()) return std::nullopt;
+  return tokens.find(*secret);
+}
+
+bool Call::may_see_server() const {
+  const std::optional<tokens::Grant> granted = grant();
+  return granted && granted->name_space.empty();
+}
+
+std::optional<std::string> Call::token_id() const {
+  const auto secret = bearer_of(request);
+  if (service.is_open() || !secret) return std::nullopt;
+  return tokens::id_of(*secret);
 }
 
 Result<Json> Call::json() const { return parse_json(request.body.empty() ? "{}" : request.body); }
@@ -171,7 +191,32 @@ Result<std::optional<Time>> Call::time(std::string_view name) {
 }
 
 Result<std::optional<Duration>> Call::duration(std::string_view name) {
-  return parsed(name, parameter(name), parse_duration, "a duration");
+  return parsed(name, parameter(name), parse_duration_or_seconds, "a duration");
+}
+
+Result<wire::ListingRequest> Call::listing() {
+  wire::ListingRequest request;
+  const auto limit = integer("limit");
+  if (!limit) return std::unexpected(limit.error());
+  const std::int64_t most = limit->value_or(static_cast<std::int64_t>(request.limit));
+  if (most < 1 || most > static_cast<std::int64_t>(kMaxPage)) {
+    return failure(ErrorCode::invalid, "limit is 1 to 10000");
+  }
+  request.limit = static_cast<std::size_t>(most);
+  request.prefix = parameter("prefix").value_or("");
+  if (Result<void> ok = keys::check_prefix(request.prefix); !ok) {
+    return std::unexpected(std::move(ok.error()));
+  }
+  Result<std::string> cursor = wire::decode_cursor(parameter("cursor").value_or(""));
+  if (!cursor) return std::unexpected(std::move(cursor.error()));
+  request.cursor = std::move(*cursor);
+  return request;
+}
+
+Result<Listing> listing_of(Call& call) {
+  Result<wire::ListingRequest> request = call.listing();
+  if (!request) return std::unexpected(std::move(request.error()));
+  return Listing{std::move(request->prefix), std::move(request->cursor), request->limit};
 }
 
 HotSpot Call::hot_spot(std::string_view kind) const {
@@ -185,10 +230,15 @@ std::expected<Resolved, Response> resolve(Service& service, const Request& reque
   Result<void> ok = check_headers(request.headers);
   if (ok) ok = take_namespace(request, call);
   if (ok) ok = take_form(request, call);
+  if (ok) ok = take_timeout(request, call);
   const Result<void> query = take_query(match.query, call);
   if (ok) {
     auto refused = refusal(request, *match.route, call);
     if (refused) return std::unexpected(std::move(*refused));
+    if (match.route->access == Access::write && is_reserved(call.name_space)) {
+      return std::unexpected(
+          problem(Code::forbidden, "namespace once is the server's own: it can only be read"));
+    }
   }
   const bool named = match.route->path.find("{}") != std::string_view::npos;
   if (ok && named) ok = take_name(match.name, call);
@@ -204,6 +254,7 @@ std::expected<Resolved, Response> resolve(Service& service, const Request& reque
 Answer handle(Resolved& resolved) {
   Call& call = resolved.call;
   Answer answer = resolved.route->handler(call);
+  answer.limit = call.timeout;
   // Nothing of the answer was performed yet. Probes may add any parameter.
   const bool left_over = !call.query.empty() && resolved.route->access != Access::none;
   const auto* ready = std::get_if<Response>(&answer);
@@ -220,6 +271,11 @@ Answer Service::respond(const Request& request) {
 bool Service::is_open() const { return !tokens_.is_closed() && !options_.needs_tokens; }
 
 Response Service::failed(const Error& error) { return problem(error); }
+
+Response Service::timed_out(const Error& error) {
+  if (error.code != ErrorCode::unknown) return problem(error);
+  return Problem(Code::unknown, error.message).status(504).finish();
+}
 
 Answer receive_events(Call& call) {
   EventReceiver* const receiver = call.service.event_receiver();

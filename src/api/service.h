@@ -3,11 +3,16 @@
 // outlive the plans it returned.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "api/hot_keys.h"
+#include "api/tenants.h"
 #include "api/tokens.h"
 #include "base/mutex.h"
 #include "metrics/answer_metrics.h"
@@ -44,16 +49,44 @@ struct Answer : std::variant<Response, Plan<Response>, Deferred> {
   using variant::variant;
 
   Duration waits{};
+  std::optional<Duration> limit;  // The request's own bound on all of it, waits included.
+
+  // How long a driver may take that otherwise takes as long as `work`.
+  Duration patience(Duration work) const {
+    return limit ? std::min(*limit, waits + work) : waits + work;
+  }
+  std::size_t weight = 0;  // About how many bytes a plan goes through besides what it reads.
 };
+
+// What the shares of a namespace are counted by.
+inline std::uint64_t tenant_number(std::string_view name_space) {
+  return std::hash<std::string_view>{}(name_space);
+}
 
 struct Call;
 class Checkpoints;
+
+// A route of events as GET /v1/routes tells it, with what came of its events since the server
+// started.
+struct EventRouteReport {
+  std::string type;
+  std::string forward;  // Without a password in it. Empty where there is none, as are those below.
+  std::string log;
+  std::string tally;
+  std::uint64_t processed = 0;
+  std::uint64_t skipped = 0;  // Duplicates.
+  std::uint64_t busy = 0;     // Another delivery of the event was under way.
+  std::uint64_t failed = 0;
+};
 
 // Receives CloudEvents (POST /v1/events). Implemented in src/events.
 class EventReceiver {
  public:
   virtual ~EventReceiver() = default;
   virtual Answer receive(Call& call) = 0;
+
+  // In the order in which they are tried.
+  virtual std::vector<EventRouteReport> routes() const = 0;
 };
 
 struct ServiceOptions {
@@ -67,7 +100,10 @@ struct ServiceOptions {
   std::string secret;              // It proves that it knows this one; empty: it proves nothing.
   Checkpoints* checkpoints = nullptr;  // Null if the store has none. Must outlive the service.
   std::string store;                   // Store::describe(). Not for every caller: it has paths.
+  Duration keep_abandoned = kKeepAbandoned;      // Claims, after their lease.
+  std::optional<Duration> default_ttl;           // Of claims and ids whose request names none.
   std::size_t tally_bytes = tallies::kMaxBytes;  // Of all tallies that one request needs.
+  Quotas quotas;
   std::function<Result<void>()> check_writable;  // Whether a write would be admitted; null: yes.
 };
 
@@ -82,6 +118,9 @@ class Service {
 
   // The answer if the plan could not be run to its end.
   static Response failed(const Error& error);
+
+  // The same if its time was over: 504 where something may have been written.
+  static Response timed_out(const Error& error);
 
   // To be called before the first request; until then events are refused. It must outlive the
   // service's last request.
@@ -101,6 +140,15 @@ class Service {
     return url_;
   }
 
+  // Called after an event was added to the audit log, on any thread; it must not block. To be set
+  // before the first request.
+  void set_audit_listener(std::function<void()> listener) { audit_listener_ = std::move(listener); }
+  const std::function<void()>& audit_listener() const { return audit_listener_; }
+
+  // The bound on all tallies that one request needs; it may change while the server runs.
+  std::size_t tally_bytes() const { return tally_bytes_.load(std::memory_order_relaxed); }
+  void set_tally_bytes(std::size_t most) { tally_bytes_ = most; }
+
   const ServiceOptions& options() const { return options_; }
   documents::Contention& contention() { return contention_; }
   logs::KnownEnds& known_ends() { return known_ends_; }
@@ -108,10 +156,13 @@ class Service {
   HotKeys& hot() { return hot_; }
   tokens::Table& tokens() { return tokens_; }
   metrics::AnswerMetrics& metrics() { return metrics_; }
+  Tenants& tenants() { return tenants_; }
 
  private:
   const ServiceOptions options_;
+  std::atomic<std::size_t> tally_bytes_{options_.tally_bytes};
   EventReceiver* event_receiver_ = nullptr;
+  std::function<void()> audit_listener_;
   mutable Mutex url_mutex_;
   std::string url_ ONCE_GUARDED_BY(url_mutex_);
   documents::Contention contention_;
@@ -120,6 +171,7 @@ class Service {
   HotKeys hot_;
   tokens::Table tokens_;
   metrics::AnswerMetrics metrics_;
+  Tenants tenants_{options_.quotas, metrics_.registry()};
 };
 
 // The longest that a request may wait for a claim, and that any request may take.

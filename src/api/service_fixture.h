@@ -29,7 +29,7 @@ class ServiceFixture : public ::testing::Test {
     for (auto& [name, value] : headers) request.headers.add(name, value);
     Answer answer = service_.respond(request);
     if (auto* ready = std::get_if<Response>(&answer)) return std::move(*ready);
-    const Duration patience = answer.waits + kAttemptLife;
+    const Duration patience = answer.patience(kAttemptLife);
     auto ran = driver_.run(std::get<Plan<Response>>(std::move(answer)), patience);
     return ran ? std::move(*ran) : Service::failed(ran.error());
   }

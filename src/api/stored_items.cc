@@ -38,7 +38,7 @@ Checked check_integer(const Value& value) {
 }
 
 Checked check_document(const Item& item) {
-  const Result<documents::DocumentRecord> record = documents::decode_document(item);
+  const Result<documents::DocumentRecord> record = documents::decode_document(item, Time::min());
   if (!record || !record->exists) return only_error(record);
   return documents::check_content(record->content);
 }
@@ -53,19 +53,35 @@ Checked check_document_item(std::string_view part, const Item& item) {
 Checked check_log_item(std::string_view part, std::int64_t sort, const Item& item) {
   if (part.empty() || !kStrategies.contains(part[0])) return unknown_key();
   part.remove_prefix(1);
+  part.remove_prefix(std::min(part.find_first_not_of("0123456789"), part.size()));  // The life.
   if (part.empty()) return only_error(logs::decode_log(item.value));
   if (part == "/m") return check_integer(item.value);
   if (sort != 0) return unknown_key();
-  if (part == "/h") return check_integer(item.value);
+  if (part == "/h" || part == "/l") return check_integer(item.value);
   if (part.starts_with("/b/")) return only_error(logs::decode_batch_id(item.value));
   return unknown_key();
 }
 
+// "i/" and the id; behind the i the life of the tally, unless it is the first.
+bool is_tally_id(std::string_view part) {
+  if (!part.starts_with('i')) return false;
+  part.remove_prefix(1);
+  const std::size_t slash = part.find_first_not_of("0123456789");
+  return slash != std::string_view::npos && part[slash] == '/' && !part.starts_with('0');
+}
+
+// Nothing in the tally's first life, and "b" and the life from then on.
+bool is_tally_bucket(std::string_view part) {
+  if (part.empty()) return true;
+  if (!part.starts_with('b') || part.size() == 1 || part[1] == '0') return false;
+  return part.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
 Checked check_tally_item(std::string_view part, std::int64_t sort, const Item& item) {
-  if (part.empty()) return only_error(tallies::decode_any_bucket(item.value));
+  if (is_tally_bucket(part)) return only_error(tallies::decode_any_bucket(item.value));
   if (sort != 0) return unknown_key();
   if (part == "m") return only_error(tallies::decode_meta(item.value));
-  if (part.starts_with("i/")) return only_error(tallies::decode_marker(item.value));
+  if (is_tally_id(part)) return only_error(tallies::decode_marker(item.value));
   return unknown_key();
 }
 
@@ -87,6 +103,7 @@ Checked check_by_kind(std::string_view home, std::string_view part, std::int64_t
   if (kind == "doc") return check_document_item(part, item);
   if (!part.empty()) return unknown_key();
   if (kind == "claim") return only_error(claims::decode_claim(item));
+  if (kind == "seen") return only_error(claims::decode_mark(item));
   if (kind == "commit") return only_error(effects::decode_receipt(item.value));
   return unknown_key();
 }
@@ -99,6 +116,16 @@ bool is_token(const wire::Listed& listed) {
 
 bool is_closed_mark(std::string_view home) {
   return home.starts_with(keys::kTokens) && home.substr(keys::kTokens.size()) == tokens::kClosed;
+}
+
+wire::Listed in_today_form(wire::Listed checked) {
+  if (!checked.key.partition.home.starts_with(keys::kClaims)) return checked;
+  const Result<claims::ClaimRecord> record = claims::decode_claim(checked.item);
+  if (!record || !claims::is_old_mark(*record)) return checked;
+  checked.key = keys::seen_of_claim(checked.key);
+  checked.item.value = claims::encode_mark(*record);
+  checked.item.expiry = claims::expiry_of_mark(*record);
+  return checked;
 }
 
 Result<void> check_stored(const wire::Listed& listed) {

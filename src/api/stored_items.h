@@ -10,6 +10,9 @@ namespace once::api {
 // for.
 Result<void> check_stored(const wire::Listed& listed);
 
+// The item as this version stores it: earlier ones kept the marks of seen ids where claims are.
+wire::Listed in_today_form(wire::Listed checked);
+
 bool is_token(const wire::Listed& listed);
 
 // The mark that the store had a token.

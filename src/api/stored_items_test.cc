@@ -34,20 +34,20 @@ std::vector<Listed> one_of_each() {
   const std::string home = keys::log_home("default", "s");
   const Key doc = keys::document("default", "d");
   const Key tally = keys::tally("default", "t");
-  const logs::LogRecord batch{.count = 1, .events = {{"e"}}};
+  const logs::LogRecord batch = logs::record_of_batch("", {{"e"}});
   const auto grant = tokens::encode(tokens::Grant{.name_space = "n"});
   return {
       listed(keys::claim("default", "c"), claims::encode({.state = {}, .fence = 1})),
       listed(keys::commit_id("default", "id"), effects::encode(effects::Receipt{})),
       listed(doc, document("application/json")),
       listed(keys::document_change(doc, "id"), documents::encode_marker(Bytes(16, 'h'))),
-      listed({keys::log_batches(home, 'c'), 1}, logs::encode(batch)),
-      listed(keys::log_batch_id(home, 'c', "b"),
+      listed({keys::log_batches(home, "c"), 1}, logs::encode(batch)),
+      listed(keys::log_batch_id(home, "c", "b"),
              logs::encode(logs::BatchId{.at = 1, .count = 1, .hash = Bytes(16, 'h')})),
       listed({tally.partition, 1},
              tallies::encode(tallies::TallyBucket{.state = "s"}, TallyKind::distinct)),
       listed(keys::tally_meta(tally), tallies::encode(tallies::TallyMeta{.monoid = "sum"})),
-      listed(keys::tally_id(tally, "id"), tallies::encode(tallies::TallyMarker{})),
+      listed(keys::tally_id(tally, 0, "id"), tallies::encode(tallies::TallyMarker{})),
       listed(keys::token(std::string(64, 'a')), grant),
   };
 }
@@ -58,12 +58,18 @@ TEST(StoredItems, EveryKindDecodesUnderItsKey) {
     EXPECT_TRUE(ok) << to_text(one.key) << ": " << ok.error().message;
   }
   const std::string home = keys::log_home("default", "s");
-  EXPECT_TRUE(check_stored(listed(keys::log_mark(home, 'c', 1), std::int64_t{5})));
-  EXPECT_TRUE(check_stored(listed(keys::log_head(home, 't'), std::int64_t{5})));
+  EXPECT_TRUE(check_stored(listed(keys::log_mark(home, "c2", 1), std::int64_t{5})));
+  EXPECT_TRUE(check_stored(listed(keys::log_head(home, "t"), std::int64_t{5})));
   EXPECT_TRUE(check_stored(listed(keys::tally("default", "t"), std::int64_t{5})));
   const claims::ClaimRecord mark = claims::mark_at(Time(Duration(1'000)), Duration(5));
-  EXPECT_TRUE(check_stored(
-      listed(keys::claim("default", "seen"), claims::encode(mark), claims::expiry_of(mark, {}))));
+  EXPECT_TRUE(check_stored(listed(keys::seen("default", "seen"), claims::encode_mark(mark),
+                                  claims::expiry_of_mark(mark))));
+  const wire::Listed old = listed(keys::claim("default", "seen"), claims::encode_mark(mark),
+                                  later(mark.kept_until, claims::kFenceMemory));
+  EXPECT_TRUE(check_stored(old));
+  const wire::Listed moved = in_today_form(old);
+  EXPECT_EQ(moved.key, keys::seen("default", "seen"));
+  EXPECT_EQ(claims::decode_mark(moved.item).value(), mark);
 }
 
 TEST(StoredItems, WhatIsStoredUnderAnotherKindOfKeyIsRefused) {

@@ -135,7 +135,94 @@ TEST_F(ApiTallies, ABucketIsKeptForItsTtl) {
   clock_.advance(1h);
   EXPECT_EQ(field(get("/v1/tallies/t"), "value"), "5");
   clock_.advance(1min);
-  EXPECT_EQ(field(get("/v1/tallies/t"), "value"), "0");
+  expect_problem(get("/v1/tallies/t"), 404, "not_found");
+}
+
+TEST_F(ApiTallies, AWindowIsAnyLengthThatFitsIntoDays) {
+  for (const std::string window : {R"(900)", R"("7d")", R"("60m")", R"("minute")"}) {
+    const std::string path = "/v1/tallies/w" + std::to_string(window.size());
+    EXPECT_EQ(post(path, R"({"kind":"count","window":)" + window + "}").status, 200) << window;
+  }
+  EXPECT_EQ(field(get("/v1/tallies/w5"), "window"), "hour");
+  EXPECT_EQ(field(get("/v1/tallies/w4"), "window"), "7d");
+  for (const std::string window : {R"("7m")", R"("36h")", R"("0s")", R"("10ms")", "true", "-60"}) {
+    expect_problem(add(R"({"kind":"count","window":)" + window + "}"), 400, "invalid");
+  }
+}
+
+TEST_F(ApiTallies, TheLastTimeAndTheSeriesAreRead) {
+  const auto count = [&] { add(R"({"kind":"count","window":"15m"})"); };
+  count();
+  clock_.advance(15min);
+  count();
+  count();
+  clock_.advance(14min);
+  EXPECT_EQ(field(get("/v1/tallies/t?last=10m"), "value"), "2");
+  EXPECT_EQ(field(get("/v1/tallies/t?last=900"), "value"), "3");
+  EXPECT_EQ(
+      get("/v1/tallies/t?series=true").body,
+      R"({"kind":"count","window":"15m","series":[{"at":"2024-10-04T00:00:00.000Z","value":1},)"
+      R"({"at":"2024-10-04T00:15:00.000Z","value":2}]})");
+  EXPECT_EQ(field(get("/v1/tallies/t?series=true&last=1m"), "series"),
+            R"([{"at":"2024-10-04T00:15:00.000Z","value":2}])");
+  for (const char* bad : {"last=soon", "last=1m&from=2024-10-04T00:00:00Z", "series=1", "limit=0",
+                          "limit=1", "item=a"}) {
+    expect_problem(get(std::string("/v1/tallies/t?") + bad), 400, "invalid");
+  }
+}
+
+TEST_F(ApiTallies, OnlyTheFirstOfATopAreReadIfFewAreWanted) {
+  add(R"({"kind":"top","items":["a","b","b",{"item":"c","count":9}]})");
+  EXPECT_EQ(field(get("/v1/tallies/t?limit=1"), "value"), R"([{"item":"c","count":9,"error":0}])");
+}
+
+TEST_F(ApiTallies, ReadsMayDifferInKeyRangeAndItem) {
+  add(R"({"kind":"count","window":"minute"})");
+  clock_.advance(10min);
+  add(R"({"kind":"count","window":"minute"})");
+  post("/v1/tallies/b", R"({"kind":"bloom","items":["x"]})");
+  EXPECT_EQ(post("/v1/tallies/read",
+                 R"({"reads":[{"key":"t","last":"1m"},{"key":"b","item":"x"},{"key":"none"},)"
+                 R"({"key":"t"},{"key":"b","item":"y"}]})")
+                .body,
+            R"({"values":[{"kind":"count","window":"minute","value":1},)"
+            R"({"kind":"bloom","value":true},null,{"kind":"count","window":"minute","value":2},)"
+            R"({"kind":"bloom","value":false}]})");
+  expect_problem(post("/v1/tallies/read", R"({"reads":[{"key":"b"}]})"), 400, "invalid");
+  expect_problem(post("/v1/tallies/read", R"({"reads":[{"key":"t","to":1}]})"), 400, "invalid");
+  expect_problem(post("/v1/tallies/read", R"({"reads":[{"key":"t"}],"keys":["t"]})"), 400,
+                 "invalid");
+}
+
+TEST_F(ApiTallies, AnIdIsKnownForItsOwnTtl) {
+  const auto add_one = [&] { return add(R"({"kind":"sum","add":5,"id":"i","id_ttl":"10m"})"); };
+  add_one();
+  clock_.advance(9min);
+  EXPECT_TRUE(is_replayed(add_one()));
+  clock_.advance(1min);
+  EXPECT_FALSE(is_replayed(add_one()));
+}
+
+TEST_F(ApiTallies, ARemovedOneIsGoneWithItsKindAndIds) {
+  add(R"({"kind":"sum","add":5,"id":"i"})");
+  EXPECT_EQ(call("DELETE", "/v1/tallies/t").status, 204);
+  expect_problem(call("DELETE", "/v1/tallies/t"), 404, "not_found");
+  expect_problem(get("/v1/tallies/t"), 404, "not_found");
+  const Response anew = add(R"({"kind":"max","value":7,"id":"i"})");
+  EXPECT_EQ(anew.body, R"({"kind":"max","value":7})");
+  EXPECT_FALSE(is_replayed(anew));
+}
+
+TEST_F(ApiTallies, AreListedAndRemovedByPrefix) {
+  post("/v1/tallies/a", R"({"kind":"count","window":"7d"})");
+  post("/v1/tallies/b", R"({"kind":"bloom","items":[]})");
+  EXPECT_EQ(get("/v1/tallies?prefix=a").body,
+            R"({"tallies":[{"key":"a","kind":"count","window":"7d"}],"cursor":null})");
+  EXPECT_EQ(get("/v1/tallies?prefix=b").body,
+            R"({"tallies":[{"key":"b","kind":"bloom","window":null}],"cursor":null})");
+  EXPECT_EQ(post("/v1/bulk/tallies/delete", R"({"prefix":"a"})").body,
+            R"({"deleted":1,"cursor":null})");
+  EXPECT_EQ(get("/v1/tallies/a").status, 404);
 }
 
 TEST_F(ApiTallies, ManyAreReadInOrder) {
@@ -189,7 +276,8 @@ TEST_F(ApiTallies, BadReadsAreRefused) {
 TEST_F(ApiTallies, ATallyMayBeNamedRead) {
   EXPECT_EQ(post("/v1/tallies/%72ead", R"({"kind":"count"})").status, 200);
   EXPECT_EQ(get("/v1/tallies/read").body, R"({"kind":"count","value":1})");
-  EXPECT_EQ(call("PUT", "/v1/tallies/read").headers.find("Allow"), "POST, GET, HEAD, OPTIONS");
+  EXPECT_EQ(call("PUT", "/v1/tallies/read").headers.find("Allow"),
+            "DELETE, POST, GET, HEAD, OPTIONS");
 }
 
 TEST_F(ApiTallies, BadInputIsRefusedAndChangesNothing) {

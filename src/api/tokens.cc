@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "api/audit.h"
 #include "api/call.h"
 #include "base/digest.h"
 #include "base/encoding.h"
@@ -67,9 +68,9 @@ Plan<std::monostate> mark_closed() {
   co_return std::monostate{};
 }
 
-Plan<std::monostate> keep(std::string id, Grant grant) {
+Plan<std::monostate> keep(std::string id, Grant grant, Recording recording) {
   Write write = put(keys::token(id), encode(grant), absent_lasting(), grant.expires);
-  const CommitOutcome outcome = co_await commit_resolved(write);
+  const CommitOutcome outcome = co_await commit_recorded(write, std::move(recording));
   if (!committed(outcome)) co_return failure(ErrorCode::invalid, "there is such a token already");
   const Result<std::monostate> marked = co_await attempt(mark_closed());
   if (marked) co_return std::monostate{};
@@ -78,14 +79,15 @@ Plan<std::monostate> keep(std::string id, Grant grant) {
 }
 
 // Marked before the last one is gone, so that there is always a token or the mark.
-Plan<bool> revoke(std::string id) {
+Plan<bool> revoke(std::string id, Recording recording) {
   if (id == kClosed) co_return false;
   const Key key = keys::token(id);
   const std::optional<Item> current = co_await get(key);
   if (!current) co_return false;
   co_await mark_closed();
-  Write write = erase(key, anything());  // Safe to send twice.
-  co_await commit(write);
+  // Nothing replaces a token: if it has changed, it is gone. Of two who revoke it one is recorded.
+  Write write = erase(key, unchanged(current->version));
+  co_await commit_recorded(write, std::move(recording));
   co_return true;
 }
 
@@ -145,6 +147,15 @@ bool Table::empty() const {
   return grants_.empty();
 }
 
+std::set<std::string> Table::namespaces() const {
+  std::set<std::string> names;
+  const Lock lock(mutex_);
+  for (const auto& [id, grant] : grants_) {
+    if (!grant.name_space.empty()) names.insert(grant.name_space);
+  }
+  return names;
+}
+
 bool Table::is_closed() const {
   const Lock lock(mutex_);
   return closed_;
@@ -153,7 +164,7 @@ bool Table::is_closed() const {
 bool Table::is_trusted() const {
   const Time now = clock_.now();
   const Lock lock(mutex_);
-  return !distrusted_ && (!asked_ || now - *asked_ < trust_);
+  return !distrusted_ && (!asked_ || now - *asked_ < trust_.load());
 }
 
 std::optional<Duration> Table::age() const {
@@ -197,11 +208,11 @@ JsonObject token_json(const tokens::Token& token) {
 }
 
 Plan<Response> make_and_keep(tokens::Table* table, std::string secret, tokens::Grant grant,
-                             std::optional<Duration> life) {
+                             std::optional<Duration> life, Recording recording) {
   tokens::Token token{tokens::id_of(secret), std::move(grant)};
   token.grant.created = co_await store_now();
   if (life) token.grant.expires = token.grant.created + *life;
-  co_await tokens::keep(token.id, token.grant);
+  co_await tokens::keep(token.id, token.grant, std::move(recording));
   table->add(token);
   co_return json_response(201, token_json(token).text("token", secret).finish());
 }
@@ -216,8 +227,8 @@ Plan<Response> list_all() {
   co_return json_response(200, body.finish());
 }
 
-Plan<Response> revoke(tokens::Table* table, std::string id) {
-  const bool found = co_await tokens::revoke(id);
+Plan<Response> revoke(tokens::Table* table, std::string id, Recording recording) {
+  const bool found = co_await tokens::revoke(id, std::move(recording));
   table->remove(id);
   if (!found) co_return problem(Code::not_found, "there is no such token");
   co_return Response{204, {}, ""};
@@ -245,11 +256,18 @@ Answer make_token(Call& call) {
   }
   Result<std::string> secret = tokens::new_secret();
   if (!secret) return problem(secret.error());
-  return make_and_keep(&call.service.tokens(), std::move(*secret), std::move(grant), life);
+  JsonObject what;
+  what.text("label", grant.label).boolean("read_only", grant.read_only);
+  if (name_space) what.text("for", *name_space);
+  std::string also = what.finish();
+  return make_and_keep(&call.service.tokens(), std::move(*secret), std::move(grant), life,
+                       audit_of(call, "token.new", also.substr(1, also.size() - 2)));
 }
 
 Answer list_tokens(Call&) { return list_all(); }
 
-Answer revoke_token(Call& call) { return revoke(&call.service.tokens(), call.name); }
+Answer revoke_token(Call& call) {
+  return revoke(&call.service.tokens(), call.name, audit_of(call, "token.revoke"));
+}
 
 }  // namespace once::api

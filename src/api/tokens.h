@@ -1,7 +1,9 @@
 // Tokens of callers. The store holds only hashes, which are no use as tokens.
 #pragma once
 
+#include <atomic>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -9,6 +11,7 @@
 
 #include "base/mutex.h"
 #include "once/plan.h"
+#include "primitives/recorded.h"
 
 namespace once::tokens {
 
@@ -38,10 +41,10 @@ Result<Grant> decode_grant(const Value& value);
 
 // Stores the token whose secret has this id, and closes the store. `unknown`: the token may be
 // stored.
-Plan<std::monostate> keep(std::string id, Grant grant);
+Plan<std::monostate> keep(std::string id, Grant grant, Recording recording = {});
 
 // False if there is no such token. The store stays closed.
-Plan<bool> revoke(std::string id);
+Plan<bool> revoke(std::string id, Recording recording = {});
 
 // The id of the mark of a closed store. It is a token's record, so that every version of Once
 // reads it, and no secret has this id: those are hashes.
@@ -76,6 +79,8 @@ class Table {
   void remove(const std::string& id);
   void distrust();  // The tokens cannot be read: nobody is let in until the next replace().
 
+  void set_trust(Duration trust) { trust_ = trust; }
+
   bool empty() const;
 
   // There was a token at some time. Once closed, it is never open again.
@@ -85,12 +90,15 @@ class Table {
   bool is_trusted() const;
   std::optional<Duration> age() const;  // Since it was asked for; nothing before the first.
 
+  // Of the tokens that are for one, each once.
+  std::set<std::string> namespaces() const;
+
   // Takes as long for a wrong secret as for a right one. Nothing for one that has expired.
   std::optional<Grant> find(std::string_view secret) const;
 
  private:
   Clock& clock_;
-  const Duration trust_;
+  std::atomic<Duration> trust_;
   mutable Mutex mutex_;
   std::unordered_map<std::string, Grant> grants_ ONCE_GUARDED_BY(mutex_);
   bool closed_ ONCE_GUARDED_BY(mutex_) = false;

@@ -8,13 +8,23 @@
 
 namespace once {
 
+namespace {
+
+// A directory may have a question mark in its name: only its own option is one.
+Address directory_address(std::string_view text) {
+  const std::size_t question = text.rfind("?durability=");
+  std::string options;
+  if (question != std::string_view::npos) options = text.substr(question + 1);
+  return {std::string(kDirectoryScheme), std::string(text.substr(0, question)), std::move(options)};
+}
+
+}  // namespace
+
 // A directory may have a colon in its name, but not before its first slash.
 Address parse_address(std::string_view text) {
   Address address;
   const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos || colon > text.find('/')) {
-    return {std::string(kDirectoryScheme), std::string(text), ""};
-  }
+  if (colon == std::string_view::npos || colon > text.find('/')) return directory_address(text);
   const std::string_view rest = text.substr(colon + 1);
   const std::size_t question = rest.find('?');
   address.scheme = text.substr(0, colon);

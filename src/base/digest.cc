@@ -37,6 +37,30 @@ std::string hmac_sha256(std::string_view key, std::string_view bytes) {
 
 std::string sha256_hex(std::string_view bytes) { return hex_encode(sha256(bytes)); }
 
+struct Sha256::State {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { EVP_MD_CTX_free(context); }
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {
+  EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr);
+}
+Sha256::~Sha256() = default;
+
+void Sha256::add(std::string_view piece) {
+  EVP_DigestUpdate(state_->context, piece.data(), piece.size());
+}
+
+std::string Sha256::hex() {
+  Room room{};
+  unsigned length = 0;
+  EVP_DigestFinal_ex(state_->context, room.data(), &length);
+  return hex_encode(text_of(room, length));
+}
+
 std::string sha1_hex(std::string_view bytes) { return hex_encode(digest_by(EVP_sha1(), bytes)); }
 
 }  // namespace once

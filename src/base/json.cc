@@ -1,6 +1,12 @@
 #include "base/json.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
 
 namespace once {
 namespace {
@@ -39,5 +45,59 @@ Result<Json> parse_json(std::string_view text) {
 }
 
 std::string to_line(Json value) { return simdjson::minify(value); }
+
+namespace {
+
+// A whole number has no fraction and no exponent; others are as short as they can be.
+void append_number(std::string& out, double number) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53: up to it, doubles are whole numbers.
+  std::array<char, 32> text{};
+  const bool whole = number == std::trunc(number) && std::abs(number) <= kExact;
+  const auto end = whole ? std::to_chars(text.data(), text.data() + text.size(),
+                                         static_cast<std::int64_t>(number))
+                         : std::to_chars(text.data(), text.data() + text.size(), number);
+  out.append(text.data(), end.ptr);
+}
+
+void append_canonical(std::string& out, Json value);
+
+void append_object(std::string& out, simdjson::dom::object object) {
+  std::multimap<std::string_view, Json> members;  // Members of one name stay in their order.
+  for (const auto& [name, member] : object) members.emplace(name, member);
+  char before = '{';
+  for (const auto& [name, member] : members) {
+    out += std::exchange(before, ',');
+    out += std::to_string(name.size()).append(":").append(name);
+    append_canonical(out, member);
+  }
+  out += members.empty() ? "{}" : "}";
+}
+
+void append_array(std::string& out, simdjson::dom::array array) {
+  out += '[';
+  for (const Json element : array) {
+    append_canonical(out, element);
+    out += ',';
+  }
+  out += ']';
+}
+
+void append_canonical(std::string& out, Json value) {
+  using Type = simdjson::dom::element_type;
+  switch (value.type()) {
+    case Type::OBJECT: return append_object(out, value.get_object().value_unsafe());
+    case Type::ARRAY: return append_array(out, value.get_array().value_unsafe());
+    case Type::DOUBLE: return append_number(out, value.get_double().value_unsafe());
+    default: out += to_line(value);
+  }
+}
+
+}  // namespace
+
+std::string canonical_json(Json value) {
+  std::string out;
+  append_canonical(out, value);
+  return out;
+}
 
 }  // namespace once

@@ -17,4 +17,7 @@ Result<Json> parse_json(std::string_view text);
 // One line without spaces, as it is stored and answered.
 std::string to_line(Json value);
 
+// The same for equal values however they were written: members by name, numbers in one form.
+std::string canonical_json(Json value);
+
 }  // namespace once

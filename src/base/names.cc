@@ -62,6 +62,12 @@ Result<void> check_name(std::string_view name) {
   return {};
 }
 
+Result<void> check_prefix(std::string_view prefix) {
+  if (prefix.empty() || check_name(prefix)) return {};
+  return failure(ErrorCode::invalid,
+                 "a prefix is up to 512 bytes of UTF-8 without control characters");
+}
+
 Result<void> check_namespace(std::string_view name_space) {
   bool sound = !name_space.empty() && name_space.size() <= kMaxNamespace;
   for (const char c : name_space) sound = sound && in_namespace(c);

@@ -50,7 +50,9 @@ inline void SipHash::take(std::uint64_t word) {
   v0_ ^= word;
 }
 
-void SipHash::add(std::uint64_t number) {
+void SipHash::add(std::uint64_t number) { add_word(number); }
+
+inline void SipHash::add_word(std::uint64_t number) {
   const std::size_t held = length_ % kWord;
   length_ += kWord;
   if (held == 0) return take(number);
@@ -59,9 +61,11 @@ void SipHash::add(std::uint64_t number) {
 }
 
 void SipHash::add(std::string_view bytes) {
+  SipHash state = *this;  // Which the compiler keeps in registers.
   for (; bytes.size() >= kWord; bytes.remove_prefix(kWord)) {
-    add(word_of(bytes.substr(0, kWord)));
+    state.add_word(word_of(bytes.substr(0, kWord)));
   }
+  *this = state;
   if (bytes.empty()) return;
   const std::size_t held = length_ % kWord;
   const std::uint64_t rest = word_of(bytes);

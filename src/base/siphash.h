@@ -26,6 +26,7 @@ class SipHash {
  private:
   void round();
   void take(std::uint64_t word);
+  void add_word(std::uint64_t number);
   std::uint64_t squeeze();
 
   std::uint64_t v0_;

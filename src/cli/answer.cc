@@ -50,7 +50,8 @@ std::string in_words(const api::Response& problem) {
     return "the server answered " + std::to_string(problem.status);
   }
   std::string extras = extras_of(*body);
-  if (const auto etag = problem.headers.find("ETag")) {
+  const auto etag = problem.headers.find("ETag");
+  if (etag && member(*body, "current").empty()) {
     extras.append(extras.empty() ? "etag: " : ", etag: ").append(unquoted(*etag));
   }
   return member(*body, "detail") + (extras.empty() ? "" : " (" + extras + ")");

@@ -7,6 +7,7 @@
 #include "cli/answer.h"
 #include "cli/invocation.h"
 #include "cli/target.h"
+#include "client/url.h"
 #include "load/load.h"
 #include "wire/text.h"
 
@@ -35,16 +36,18 @@ Result<unsigned> count_of(const Invocation& invocation, std::string_view name, u
   return failure(ErrorCode::invalid, "--" + std::string(name) + " is 1 to " + std::to_string(most));
 }
 
-// http://host:port, as far as this needs it.
-Result<void> take_server(const std::string& url, LoadOptions& options) {
-  constexpr std::string_view kScheme = "http://";
-  const std::size_t colon = url.rfind(':');
-  const auto port = api::parse_integer(url.substr(colon + 1));
-  if (!url.starts_with(kScheme) || colon < kScheme.size() || !port || *port < 1 || *port > 65'535) {
+Result<void> take_server(const Invocation& invocation, LoadOptions& options) {
+  const std::string address = invocation.option("store").value_or("http://127.0.0.1:7600");
+  const std::optional<client::Url> url = client::parse_url(address);
+  const auto port = api::parse_integer(url ? url->port : "");
+  if (!port || *port < 1 || *port > 65'535) {
     return failure(ErrorCode::invalid, "it drives a server: --store http://127.0.0.1:7600");
   }
-  options.host = url.substr(kScheme.size(), colon - kScheme.size());
+  options.host = url->host;
   options.port = static_cast<std::uint16_t>(*port);
+  options.authority = url->authority;
+  options.tls = url->tls;
+  options.files = client_files(invocation);
   return {};
 }
 
@@ -70,8 +73,7 @@ Result<LoadOptions> options_of(const Invocation& invocation) {
   options.length = std::chrono::seconds(*seconds);
   options.token = invocation.option("token").value_or("");
   options.name_space = invocation.option("namespace").value_or("default");
-  const std::string url = invocation.option("store").value_or("http://127.0.0.1:7600");
-  if (Result<void> ok = take_server(url, options); !ok) return std::unexpected(ok.error());
+  if (Result<void> ok = take_server(invocation, options); !ok) return std::unexpected(ok.error());
   return options;
 }
 
@@ -131,9 +133,9 @@ const Command kCommand = {
     .help = R"(Usage: once bench claims|seen|append|patch|tally [--store http://127.0.0.1:7600]
                   [--clients 50] [--batch 1] [--seconds 5] [--json]
 
-Sends requests to a running server from many connections at once, each waiting for its answer, and
-prints how many operations it did a second and how long they took. What it writes stays there, under
-names that begin with bench-.
+Sends requests to a running server, http:// or https://, from many connections at once, each waiting
+for its answer, and prints how many operations it did a second and how long they took. What it writes
+stays there, under names that begin with bench-.
 
   claims   takes claims, each of a new key
   seen     marks new ids, --batch at a time

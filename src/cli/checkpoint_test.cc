@@ -8,9 +8,9 @@ using Checkpoint = Cli;
 TEST_F(Checkpoint, IsAStoreThatHasWhatWasThereAndNothingThatCameLater) {
   const Outcome outcome = shell(
       "once seen before >&2 && copy=$(once checkpoint) && once seen after >&2\n"
-      "once claim show before --store $copy --field state\n"
-      "once claim show after --store $copy || echo $?");
-  EXPECT_EQ(outcome.out, "done\n1\n") << outcome.err;
+      "once seen --show before --store $copy --field id\n"
+      "once seen --show after --store $copy || echo $?");
+  EXPECT_EQ(outcome.out, "before\n1\n") << outcome.err;
 }
 
 TEST_F(Checkpoint, IsMadeByTheServerThatHasTheDirectoryAndTakesItsPlace) {
@@ -21,8 +21,8 @@ TEST_F(Checkpoint, IsMadeByTheServerThatHasTheDirectoryAndTakesItsPlace) {
       "once checkpoint --json >&2; ls -d $PWD/store/checkpoints/* | head -1 | grep -c \"^$copy$\"\n"
       "kill $pid; wait\n"
       "mv store moved && cp -r moved/checkpoints/${copy##*/} store\n"
-      "once claim show before --field state; once claim show after || echo $?");
-  EXPECT_EQ(outcome.out, "1\ndone\n1\n") << outcome.err;
+      "once seen --show before --field id; once seen --show after || echo $?");
+  EXPECT_EQ(outcome.out, "1\nbefore\n1\n") << outcome.err;
 }
 
 TEST_F(Checkpoint, TooManyAreRefusedAndNothingIsRemoved) {

@@ -5,6 +5,8 @@
 #include "base/backoff.h"
 #include "base/encoding.h"
 #include "cli/answer.h"
+#include "cli/outcome.h"
+#include "cli/pages.h"
 #include "cli/request.h"
 #include "cli/target.h"
 #include "cli/terminal.h"
@@ -13,7 +15,6 @@
 namespace once::cli::claim_command {
 namespace {
 
-constexpr std::int64_t kPage = 1'000;
 constexpr PauseBounds kPausesWhileBusy{
     .shortest = Duration(25), .first = Duration(50), .longest = Duration(1'000)};
 
@@ -26,7 +27,7 @@ int write(const Invocation& invocation, const api::Request& request,
 Result<Duration> wait_of(const Invocation& invocation) {
   const auto text = invocation.option("wait");
   if (!text) return Duration::zero();
-  const auto wait = api::parse_duration(*text);
+  const auto wait = api::parse_duration_or_seconds(*text);
   if (!wait) return failure(ErrorCode::invalid, "--wait is a duration such as 250ms, 30s or 5m");
   return *wait;
 }
@@ -64,7 +65,8 @@ int take(const Invocation& invocation) {
   api::JsonObject body;
   add_texts(body, invocation, {"owner"});
   body.text("request", id->of_batch());
-  add_texts(body, invocation, {"lease", "ttl", "payload"});
+  add_durations(body, invocation, {"lease", "ttl"});
+  add_texts(body, invocation, {"payload"});
   const auto target = open_target(invocation);
   Result<api::Response> answer = take_within(
       *target,
@@ -89,7 +91,7 @@ int by_ticket(const Invocation& invocation, api::JsonObject& body) {
 
 int renew(const Invocation& invocation) {
   api::JsonObject body;
-  add_texts(body, invocation, {"lease"});
+  add_durations(body, invocation, {"lease"});
   return by_ticket(invocation, body);
 }
 
@@ -106,18 +108,84 @@ int release(const Invocation& invocation) {
   return by_ticket(invocation, body);
 }
 
+// The filter of a bulk operation: the options that were given.
+std::string bulk_body(const Invocation& invocation, const std::string& cursor) {
+  api::JsonObject body;
+  if (!invocation.words.empty()) body.text("key", invocation.words[0]);
+  add_texts(body, invocation, {"prefix", "state"});
+  if (const auto age = invocation.option("older-than")) body.raw("older_than", json_or_text(*age));
+  if (invocation.flag("dry-run")) body.boolean("dry_run", true);
+  if (!cursor.empty()) body.text("cursor", cursor);
+  return body.finish();
+}
+
+// Step after step until there are no more, and then says how many.
+int in_bulk(const Invocation& invocation, std::string_view action, std::string_view counted) {
+  const auto target = open_target(invocation);
+  std::int64_t count = 0;
+  std::string cursor;
+  Progress progress("claims", Progress::Output::at_the_end);
+  do {
+    const auto request =
+        request_for(invocation, "POST", std::string("/v1/bulk/claims/").append(action),
+                    bulk_body(invocation, cursor));
+    const auto answer = target->write(request, {.repeat = remote::Repeat::never});
+    if (!answer || answer->status >= 400) {
+      if (count > 0) std::cerr << "once claim: " << count << " were " << counted << " before\n";
+      return print_answer(invocation, answer, print_members);
+    }
+    const std::int64_t some = api::parse_integer(field_of(*answer, counted)).value_or(0);
+    count += some;
+    progress.add(static_cast<std::size_t>(some));
+    cursor = field_of(*answer, "cursor");
+  } while (!cursor.empty());
+  api::JsonObject total;
+  total.integer(counted, count);
+  const api::Response answer{200, {}, total.finish()};
+  const bool dry = invocation.flag("dry-run");
+  const int exit = print_answer(invocation, answer, [&](api::Json) {
+    std::cout << count << (count == 1 ? " claim" : " claims") << (dry ? " would be " : " ")
+              << counted << '\n';
+  });
+  // A claim that was named, and is not there or not as it should be: that is told to a script.
+  return exit == kDone && count == 0 && !invocation.words.empty() ? kRefused : exit;
+}
+
+bool names_many(const Invocation& invocation) {
+  return invocation.option("prefix") || invocation.option("state") ||
+         invocation.option("older-than");
+}
+
+int refuse_selection(const Invocation& invocation) {
+  return print_error(
+      invocation,
+      {ErrorCode::invalid, "it needs a KEY, or --prefix, --state or --older-than, and not both"});
+}
+
 // Sent once: a repeat might forget what another has claimed since.
 int forget(const Invocation& invocation) {
+  if (names_many(invocation) == !invocation.words.empty()) return refuse_selection(invocation);
+  if (invocation.words.empty() || invocation.flag("dry-run")) {
+    return in_bulk(invocation, "forget", "forgotten");
+  }
   return write(invocation,
                request_for(invocation, "DELETE", path_to("claims", invocation.words[0])),
                remote::Repeat::never);
+}
+
+int retry(const Invocation& invocation) {
+  if (names_many(invocation) == !invocation.words.empty()) return refuse_selection(invocation);
+  return in_bulk(invocation, "retry", "retried");
 }
 
 int show(const Invocation& invocation) {
   const auto answer =
       open_target(invocation)
           ->call(request_for(invocation, "GET", path_to("claims", invocation.words[0])));
-  return print_answer(invocation, answer, print_members);
+  return print_answer(invocation, answer, [](api::Json record) {
+    const std::string readable = readable_record(record);
+    if (const Result<api::Json> parsed = api::parse_json(readable)) print_members(*parsed);
+  });
 }
 
 void print_claims(api::Json page) {
@@ -131,33 +199,8 @@ void print_claims(api::Json page) {
   table.print();
 }
 
-std::int64_t count_claims(const api::Response& page) {
-  const Result<api::Json> body = api::parse_json(page.body);
-  simdjson::dom::array claims;
-  if (!body || body->at_key("claims").get(claims) != simdjson::SUCCESS) return 0;
-  return static_cast<std::int64_t>(claims.size());
-}
-
-// Page after page, until there are no more or as many as were asked for.
 int list(const Invocation& invocation) {
-  const auto limit = invocation.integer("limit");
-  if (!limit) return print_error(invocation, limit.error());
-  std::int64_t left = limit->value_or(std::numeric_limits<std::int64_t>::max());
-  if (left < 1) return print_error(invocation, {ErrorCode::invalid, "--limit is at least 1"});
-  const auto target = open_target(invocation);
-  std::string cursor;
-  do {
-    std::string query = "/v1/claims?limit=" + std::to_string(std::min(left, kPage));
-    if (const auto state = invocation.option("state")) {
-      query += "&state=" + percent_encode(*state);
-    }
-    if (!cursor.empty()) query += "&cursor=" + cursor;
-    const auto page = target->call(request_for(invocation, "GET", std::move(query)));
-    if (const int exit = print_answer(invocation, page, print_claims); exit != kDone) return exit;
-    left -= count_claims(*page);
-    cursor = field_of(*page, "cursor");
-  } while (left > 0 && !cursor.empty());
-  return kDone;
+  return list_pages(invocation, "claims", print_claims, {"state", "owner", "prefix", "older-than"});
 }
 
 constexpr std::array kTakeOptions = {Option{"owner"}, Option{"request"}, Option{"lease"},
@@ -166,14 +209,18 @@ constexpr std::array kRenewOptions = {Option{"ticket"}, Option{"lease"}};
 constexpr std::array kCompleteOptions = {Option{"ticket"}, Option{"result"}};
 constexpr std::array kReleaseOptions = {Option{"ticket"}, Option{"failure"},
                                         Option{"final", Option::Kind::flag}};
-constexpr std::array kListOptions = {Option{"state"}, Option{"limit"}};
+constexpr std::array kBulkOptions = {Option{"prefix"}, Option{"state"}, Option{"older-than"},
+                                     Option{"dry-run", Option::Kind::flag}};
+constexpr std::array kListOptions = {Option{"state"}, Option{"owner"}, Option{"prefix"},
+                                     Option{"older-than"}, Option{"limit"}};
 
 constexpr std::array kVerbs = {
     Verb{"take", 1, 1, "a KEY", kTakeOptions, take},
     Verb{"renew", 1, 1, "a KEY", kRenewOptions, renew},
     Verb{"complete", 1, 1, "a KEY", kCompleteOptions, complete},
     Verb{"release", 1, 1, "a KEY", kReleaseOptions, release},
-    Verb{"forget", 1, 1, "a KEY", {}, forget},
+    Verb{"forget", 0, 1, "a KEY", kBulkOptions, forget},
+    Verb{"retry", 0, 1, "a KEY", kBulkOptions, retry},
     Verb{"show", 1, 1, "a KEY", {}, show},
     Verb{"list", 0, 0, "", kListOptions, list},
 };
@@ -189,8 +236,12 @@ const Command kCommand = {
        once claim complete KEY --ticket TICKET [--result JSON]
        once claim release KEY --ticket TICKET [--failure JSON] [--final]
        once claim forget KEY
+       once claim forget [--prefix P] [--state S] [--older-than 7d] [--dry-run]
+       once claim retry KEY
+       once claim retry [--prefix P] [--state S] [--older-than 7d] [--dry-run]
        once claim show KEY
-       once claim list [--state busy|done|failed|corrupt] [--limit N]
+       once claim list [--state busy|abandoned|done|failed|free|corrupt] [--owner TEXT]
+                       [--prefix P] [--older-than 1h] [--limit N]
 
 take grants KEY until the lease ends and prints a ticket, with which its holder renews, completes or
 releases. Exit 0: it is ours. 75: another holder has it; --wait comes back so long. 1: it is done
@@ -198,12 +249,21 @@ already, and its result is printed; or it was taken with another --payload. A re
 --ttl after completion. An equal --request gets the same ticket again. 70: it may have been taken;
 repeat it with the --request that is printed.
 
-release frees the key for the next attempt; --final records the failure as the outcome. A ticket whose
-claim was taken over or forgotten is refused. A result or a failure that is not JSON is a text.
+release frees the key for the next attempt, which is told the failure; --final records the failure as
+the outcome. A ticket whose claim was taken over or forgotten is refused. A result or a failure that
+is not JSON is a text.
+
+A claim is abandoned when its lease is over and nobody came. retry makes failed claims free, so that
+they may be taken again; their failure is kept. --older-than counts from the end of the lease, the
+completion or the failure. --dry-run only counts. retry KEY is refused (exit 1) if no such claim has
+failed.
 
 Example:
   once claim take invoice-42 --owner billing --lease 5m
   once claim list --state busy
+  once claim list --state abandoned --older-than 1h
+  once claim forget --prefix build/ --state abandoned --dry-run
+  once claim retry --state failed
   once claim forget invoice-42
   once claim complete invoice-43 --ticket "$(once claim take invoice-43 --field ticket)" --result ok
   once claim show invoice-43

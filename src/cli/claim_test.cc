@@ -32,6 +32,17 @@ TEST_F(ClaimVerbs, AClaimIsOursThenBusyThenDone) {
   EXPECT_TRUE(holds(done.out, "\nresult        {\"n\":1}\n")) << done.out;
 }
 
+TEST_F(ClaimVerbs, ANumberIsADurationInSeconds) {
+  EXPECT_EQ(once("claim take job --lease 30 --ttl 0.5 --wait 0").exit_code, 0);
+  EXPECT_EQ(once("claim take other --lease 30x").exit_code, 64);
+  EXPECT_EQ(once("claim list --state busy --older-than 3600").exit_code, 0);
+  EXPECT_EQ(once("claim forget --prefix j --older-than 3600").out, "0 claims forgotten\n");
+  EXPECT_EQ(once("run key --lease 30 --ttl 60 -- true").exit_code, 0);
+  EXPECT_EQ(once("seen id --ttl 60").exit_code, 0);
+  EXPECT_EQ(once("tally count hits --window 900 --ttl 3600").exit_code, 0);
+  EXPECT_EQ(once("tally read hits --last 900").out, "1\n");
+}
+
 TEST_F(ClaimVerbs, ATicketThatLostItsClaimIsRefused) {
   const std::string ticket = take("job");
   EXPECT_EQ(once("claim renew job --lease 1h --ticket " + ticket).exit_code, 0);
@@ -53,6 +64,63 @@ TEST_F(ClaimVerbs, AFailureFreesTheKeyOrIsItsOutcome) {
   EXPECT_EQ(once("claim show job --field failure").out, "no funds\n");
 }
 
+TEST_F(ClaimVerbs, AFailureIsShownUntilTheNextAttemptWhichIsToldIt) {
+  once("claim release job --failure 'no luck' --ticket " + take("job"));
+  const Outcome free = once("claim show job");
+  EXPECT_TRUE(holds(free.out, "free")) << free.out;
+  EXPECT_TRUE(holds(free.out, "no luck")) << free.out;
+  EXPECT_TRUE(holds(once("claim list --state free").out, "job"));
+  EXPECT_TRUE(holds(once("claim take job --json").out, R"("previous":{"failure":"no luck")"));
+}
+
+TEST_F(ClaimVerbs, TextIsPrintedAsText) {
+  once("claim complete job --result \"$(printf 'one\\ntwo')\" --ticket " + take("job"));
+  const Outcome shown = once("claim show job");
+  EXPECT_TRUE(holds(shown.out, "one\n              two\n")) << shown.out;
+  once("run greeting -- printf 'hello\\nworld\\n'");
+  const Outcome ran = once("claim show greeting");
+  EXPECT_TRUE(holds(ran.out, "exit          0\nstdout        hello\n              world\n"))
+      << ran.out;
+  EXPECT_TRUE(holds(once("claim show greeting --json").out, R"("exit":0)"));
+}
+
+TEST_F(ClaimVerbs, AbandonedClaimsAreFoundAndForgottenInBulk) {
+  for (const char* key : {"x/1", "x/2", "y"}) {
+    EXPECT_EQ(once(std::string("claim take --lease 1ms ").append(key)).exit_code, 0);
+  }
+  once("claim take x/held --lease 1h");
+  const Outcome found = once("claim list --state abandoned --prefix x/ --older-than 0s");
+  EXPECT_TRUE(holds(found.out, "x/1")) << found.out << found.err;
+  EXPECT_FALSE(holds(found.out, "x/held")) << found.out;
+  EXPECT_FALSE(holds(once("claim list --state abandoned --older-than 1h").out, "x/1"));
+  EXPECT_FALSE(holds(once("claim list --state busy").out, "x/1"));
+  EXPECT_EQ(once("claim forget --prefix x/ --state abandoned --dry-run").out,
+            "2 claims would be forgotten\n");
+  EXPECT_EQ(once("claim forget --prefix x/ --state abandoned").out, "2 claims forgotten\n");
+  EXPECT_EQ(once("claim forget --prefix x/ --state abandoned --json").out, "{\"forgotten\":0}\n");
+  EXPECT_EQ(once("claim show x/held").exit_code, 0);
+  EXPECT_EQ(once("claim forget").exit_code, 64);
+  EXPECT_EQ(once("claim forget y --prefix y").exit_code, 64);
+}
+
+TEST_F(ClaimVerbs, FailedClaimsAreRetried) {
+  once("claim release job --final --failure broken --ticket " + take("job"));
+  EXPECT_EQ(once("claim take job").exit_code, 1);
+  EXPECT_EQ(once("claim retry job").out, "1 claim retried\n");
+  EXPECT_EQ(once("claim take job --field attempt").out, "2\n");
+  EXPECT_EQ(once("claim retry --state failed").out, "0 claims retried\n");
+  EXPECT_EQ(once("claim retry --state failed").exit_code, 0);
+  EXPECT_EQ(once("claim retry job").exit_code, 1) << "it is held now";
+  EXPECT_EQ(once("claim retry never").exit_code, 1);
+}
+
+TEST_F(ClaimVerbs, AListOfWhatIsRareIsOneLine) {
+  once("claim complete rare --ticket " + take("rare"));
+  for (int i = 0; i < 20; ++i) once("claim take busy-" + std::to_string(i));
+  const Outcome pages = once("claim list --state done --limit 1 --json");
+  EXPECT_EQ(std::ranges::count(pages.out, '\n'), 1) << pages.out;
+}
+
 TEST_F(ClaimVerbs, AnotherPayloadIsAMismatch) {
   EXPECT_EQ(once("claim take job --payload a").exit_code, 0);
   EXPECT_EQ(once("claim take job --payload b").exit_code, 1);
@@ -66,7 +134,7 @@ TEST_F(ClaimVerbs, NamespacesAreApart) {
 }
 
 TEST_F(ClaimVerbs, AListIsAlignedAndMayBeCutShort) {
-  shell("once claim take a --owner somebody; once claim take a-longer-one; once seen c");
+  shell("once claim take a --owner somebody; once claim take a-longer-one; once run c -- true");
   const Outcome busy = once("claim list --state busy");
   EXPECT_TRUE(busy.out.starts_with("KEY           STATE  OWNER     FENCE ")) << busy.out;
   EXPECT_TRUE(holds(busy.out, "\na             busy   somebody  ")) << busy.out;

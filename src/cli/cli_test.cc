@@ -62,7 +62,7 @@ TEST_F(Cli, ArgumentsACommandDoesNotTakeAreRefused) {
 
 TEST_F(Cli, WhatIsWrongIsSaidOnOneLineThatNamesTheHelp) {
   EXPECT_EQ(once("claim").err,
-            "once claim: it takes take, renew, complete, release, forget, show or list; "
+            "once claim: it takes take, renew, complete, release, forget, retry, show or list; "
             "see 'once help claim'\n");
   EXPECT_EQ(once("claim show").err, "once claim show: it takes a KEY; see 'once help claim'\n");
   EXPECT_EQ(once("claim show a b").err,

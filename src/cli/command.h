@@ -62,6 +62,12 @@ int refuse_unknown(std::string_view name);
 // Says on stderr what is wrong with the arguments of `command`, which may be a verb: "claim take".
 int refuse_usage(std::string_view command, std::string_view problem);
 
+namespace audit_command {
+extern const Command kCommand;
+}
+namespace backup_command {
+extern const Command kCommand;
+}
 namespace bench_command {
 extern const Command kCommand;
 }
@@ -71,10 +77,16 @@ extern const Command kCommand;
 namespace claim_command {
 extern const Command kCommand;
 }
+namespace completion_command {
+extern const Command kCommand;
+}
 namespace demo_command {
 extern const Command kCommand;
 }
 namespace doc_command {
+extern const Command kCommand;
+}
+namespace doctor_command {
 extern const Command kCommand;
 }
 namespace export_command {
@@ -95,6 +107,9 @@ extern const Command kCommand;
 namespace proxy_command {
 extern const Command kCommand;
 }
+namespace restore_command {
+extern const Command kCommand;
+}
 namespace run_command {
 extern const Command kCommand;
 }
@@ -111,6 +126,9 @@ namespace tally_command {
 extern const Command kCommand;
 }
 namespace token_command {
+extern const Command kCommand;
+}
+namespace verify_command {
 extern const Command kCommand;
 }
 namespace version_command {

@@ -36,12 +36,14 @@ const Command* nearest(std::string_view name) {
 
 std::span<const Command> commands() {
   static const std::array kCommands = {
-      run_command::kCommand,    work_command::kCommand,   serve_command::kCommand,
-      proxy_command::kCommand,  claim_command::kCommand,  seen_command::kCommand,
-      log_command::kCommand,    doc_command::kCommand,    tally_command::kCommand,
-      hot_command::kCommand,    token_command::kCommand,  table_command::kCommand,
-      export_command::kCommand, import_command::kCommand, checkpoint_command::kCommand,
-      bench_command::kCommand,  demo_command::kCommand,   version_command::kCommand,
+      run_command::kCommand,    work_command::kCommand,       serve_command::kCommand,
+      proxy_command::kCommand,  claim_command::kCommand,      seen_command::kCommand,
+      log_command::kCommand,    doc_command::kCommand,        tally_command::kCommand,
+      hot_command::kCommand,    token_command::kCommand,      table_command::kCommand,
+      export_command::kCommand, import_command::kCommand,     checkpoint_command::kCommand,
+      backup_command::kCommand, restore_command::kCommand,    verify_command::kCommand,
+      doctor_command::kCommand, audit_command::kCommand,      bench_command::kCommand,
+      demo_command::kCommand,   completion_command::kCommand, version_command::kCommand,
       help_command::kCommand,
   };
   return kCommands;
@@ -49,13 +51,11 @@ std::span<const Command> commands() {
 
 std::span<const Option> common_options() {
   static constexpr std::array kOptions = {
-      Option{"store"},
-      Option{"namespace"},
-      Option{"token"},
-      Option{"token-file"},
-      Option{"if-store-down"},
-      Option{"config"},
-      Option{"json", Option::Kind::flag},
+      Option{"store"},      Option{"namespace"},
+      Option{"token"},      Option{"token-file"},
+      Option{"ca"},         Option{"client-cert"},
+      Option{"client-key"}, Option{"if-store-down"},
+      Option{"config"},     Option{"json", Option::Kind::flag},
       Option{"field"},
   };
   return kOptions;

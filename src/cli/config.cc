@@ -8,7 +8,9 @@
 #include <sstream>
 #include <utility>
 
+#include "base/names.h"
 #include "cli/command.h"
+#include "cli/invocation.h"
 #include "wire/text.h"
 
 namespace once::cli {
@@ -64,11 +66,9 @@ std::optional<std::string> text_of(std::string_view option, const toml::node& no
   return out.str();
 }
 
-// What is no option: `once serve` reads it.
-bool is_of_the_server(std::string_view key) { return key == "route"; }
-
-std::unexpected<Error> wrong(std::string message) {
-  return failure(ErrorCode::invalid, std::move(message));
+// What is no option: `once serve` reads it. As a text, `namespace` is an option.
+bool is_of_the_server(std::string_view key, const toml::node& node) {
+  return key == "route" || (key == "namespace" && node.is_table());
 }
 
 Result<void> take_text(std::string_view name, const std::string& value, std::string& into) {
@@ -115,6 +115,55 @@ Result<events::EventRoute> route_of(const toml::node& node) {
   return route;
 }
 
+// A number that is not negative, nor too large for a count.
+std::optional<double> number_of(const toml::node& node) {
+  constexpr double kMost = 1e18;
+  const std::optional<double> number = node.value<double>();
+  if (node.is_boolean() || !number || !(*number >= 0 && *number <= kMost)) return std::nullopt;
+  return number;
+}
+
+Result<void> take_quota(std::string_view name, const toml::node& node, api::Quota& quota) {
+  const std::optional<double> number = number_of(node);
+  const bool is_count = number && node.is_integer();
+  if (name == "requests_per_second") {
+    constexpr double kMostRequests = 1e9;
+    constexpr double kLeastRequests = 0.001;
+    if (!number || *number < kLeastRequests || *number > kMostRequests) {
+      return wrong("requests_per_second is a number from 0.001 to 1e9");
+    }
+    quota.requests_per_second = number;
+    return {};
+  }
+  if (name != "keys" && name != "bytes") {
+    return wrong(
+        std::string(name).append(" is no quota: they are keys, bytes and requests_per_second"));
+  }
+  if (!is_count) return wrong(std::string(name).append(" is not a whole number, 0 or more"));
+  (name == "keys" ? quota.keys : quota.bytes) = static_cast<std::uint64_t>(*number);
+  return {};
+}
+
+Result<api::Quota> quota_of(std::string_view name_space, const toml::node& node) {
+  const auto* const table = node.as_table();
+  if (table == nullptr) return wrong("a quota is a table: [namespace.NAME]");
+  const bool is_any = name_space == api::kAnyNamespace;
+  if (!is_any && !keys::check_namespace(name_space)) {
+    return wrong(
+        "a namespace is 1 to 64 of a-z, A-Z, 0-9, '-', '_' and '.', or \"*\" for the rest");
+  }
+  api::Quota quota;
+  for (const auto& [name, value] : *table) {
+    if (Result<void> ok = take_quota(name.str(), value, quota); !ok) {
+      return std::unexpected(std::move(ok.error()));
+    }
+  }
+  if (is_any && quota.counts_items()) {
+    return wrong("keys and bytes are counted for namespaces that are listed by name");
+  }
+  return quota;
+}
+
 }  // namespace
 
 std::optional<std::string> Config::find(std::string_view command, std::string_view option) const {
@@ -140,7 +189,7 @@ Result<Config> load_config(const std::string& file) {
   for (const auto& [key, node] : parsed.table()) {
     const std::string name(key.str());
     const Command* command = node.is_table() ? find_command(name) : nullptr;
-    if (is_of_the_server(name)) continue;
+    if (is_of_the_server(name, node)) continue;
     if (command == nullptr) {
       if (!anyone_takes(name)) return bad_file(file, "no command takes " + name);
       if (Result<void> ok = take(name, node); !ok) return std::unexpected(ok.error());
@@ -158,6 +207,26 @@ Result<Config> load_config(const std::string& file) {
     }
   }
   return config;
+}
+
+Result<api::Quotas> load_quotas(const std::string& file) {
+  constexpr std::size_t kMostQuotas = 10'000;
+  const toml::parse_result parsed = toml::parse_file(file);
+  if (!parsed) return wrong(file + ": " + std::string(parsed.error().description()));
+  const toml::node* const node = parsed.table().get("namespace");
+  api::Quotas quotas;
+  if (node == nullptr || !node->is_table()) return quotas;
+  if (node->as_table()->size() > kMostQuotas) return wrong(file + ": more than 10000 namespaces");
+  for (const auto& [name, value] : *node->as_table()) {
+    Result<api::Quota> quota = quota_of(name.str(), value);
+    if (!quota) {
+      std::string message = file;
+      message.append(": namespace ").append(name.str()).append(": ");
+      return wrong(message.append(quota.error().message));
+    }
+    quotas.emplace(std::string(name.str()), *quota);
+  }
+  return quotas;
 }
 
 Result<events::EventRoutes> load_routes(const std::string& file) {

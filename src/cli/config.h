@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/tenants.h"
 #include "events/routes.h"
 #include "once/error.h"
 
@@ -41,5 +42,17 @@ Result<Config> load_config(const std::string& file);
 //
 // In the order of the file; empty if it has none. `invalid` says which route and which field.
 Result<events::EventRoutes> load_routes(const std::string& file);
+
+// The quotas of namespaces in the configuration file, each of its fields optional:
+//
+//   [namespace.acme]
+//   keys                = 1_000_000
+//   bytes               = 10_000_000_000
+//   requests_per_second = 500
+//   [namespace."*"]                        # each that is not listed
+//   requests_per_second = 100
+//
+// `invalid` says which namespace and which field.
+Result<api::Quotas> load_quotas(const std::string& file);
 
 }  // namespace once::cli

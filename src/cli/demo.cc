@@ -119,6 +119,19 @@ class Sheet {
 
 std::int64_t number(std::uint64_t count) { return static_cast<std::int64_t>(count); }
 
+// What each fault is, and how the naive side comes to it.
+void explain(const DemoReport& report) {
+  if (report.naive.audit.flawless()) return;
+  std::cout << R"(
+Every order is to be in the log once, and its price in the total. How reading first and writing later fails:
+  lost           two workers took the same index, and one line replaced the other
+  applied again  delivered twice before the first was marked as seen, or its worker was killed before that
+  gaps           a worker was killed between taking an index and writing the line
+  cents          two workers added to the total they had both read, or an order was applied again
+A delivery that is put back or skipped is one that Once saw to be another's, or done. Both sides had the same kills.
+)";
+}
+
 void print(const DemoOptions& options, const DemoReport& report) {
   const auto& [naive, once] = report;
   std::cout << options.sizes.orders << " orders in " << once.tally.deliveries << " deliveries; "
@@ -137,6 +150,7 @@ void print(const DemoOptions& options, const DemoReport& report) {
   sheet.fault("orders applied again", number(naive.audit.repeated), number(once.audit.repeated));
   sheet.fault("gaps in the log", number(naive.audit.gaps), number(once.audit.gaps));
   sheet.fault("cents too many or too few", naive.audit.off_by, once.audit.off_by);
+  explain(report);
   std::cout << '\n'
             << (once.audit.flawless() ? "once: every order took effect once\n"
                                       : "once: SOMETHING IS WRONG, please report the seed\n");

@@ -58,6 +58,7 @@ TEST_F(Demo, PrintsATableWithoutATerminalAndLeavesNothingBehind) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_TRUE(holds(outcome.out, "20 orders in ")) << outcome.out;
   EXPECT_TRUE(holds(outcome.out, "orders lost ")) << outcome.out;
+  EXPECT_TRUE(holds(outcome.out, "two workers took the same index")) << outcome.out;
   EXPECT_TRUE(outcome.out.ends_with("once: every order took effect once\n")) << outcome.out;
   EXPECT_FALSE(holds(outcome.out, "\x1b")) << outcome.out;
 }

@@ -9,18 +9,21 @@
 
 namespace once::cli {
 DirectoryTarget::DirectoryTarget(std::string address, std::filesystem::path directory,
-                                 std::string token)
-    : address_(std::move(address)), directory_(std::move(directory)), token_(std::move(token)) {}
+                                 std::string token, client::ClientFiles own)
+    : address_(std::move(address)),
+      directory_(std::move(directory)),
+      token_(std::move(token)),
+      own_(std::move(own)) {}
 
 Result<void> DirectoryTarget::settle(Duration within) {
   if (server_ != nullptr || here_ != nullptr) return {};
   const auto open = [this](Duration wait) { return open_store(address_, {.wait_for_turn = wait}); };
-  Result<directory::Owner> owner =
-      directory::find_owner(directory_, open, std::min(within, kPatienceForTurn));
+  Result<directory::Owner> owner = directory::find_owner(
+      directory_, open, std::min(within, kPatienceForTurn), system_clock(), own_);
   if (!owner) return std::unexpected(std::move(owner.error()));
   if (const auto* server = std::get_if<directory::ServerAddress>(&*owner)) {
-    server_ =
-        std::make_unique<client::HttpClient>(server->url, token_, directory::challenge_of(*server));
+    server_ = std::make_unique<client::HttpClient>(server->url, token_,
+                                                   directory::trust_of(directory_, *server, own_));
   } else {
     auto& store = std::get<std::unique_ptr<Store>>(*owner);
     here_ = std::make_unique<InProcess>(std::move(store), directory_);

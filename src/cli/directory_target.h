@@ -12,7 +12,8 @@ namespace once::cli {
 
 class DirectoryTarget final : public Target {
  public:
-  DirectoryTarget(std::string address, std::filesystem::path directory, std::string token);
+  DirectoryTarget(std::string address, std::filesystem::path directory, std::string token,
+                  client::ClientFiles own);
 
   void release_store() override { here_.reset(); }
   Result<client::HttpClient*> server() override;
@@ -27,6 +28,7 @@ class DirectoryTarget final : public Target {
   const std::string address_;
   const std::filesystem::path directory_;
   const std::string token_;
+  const client::ClientFiles own_;
 
   // At most one of the two.
   std::unique_ptr<client::HttpClient> server_;

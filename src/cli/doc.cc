@@ -5,6 +5,7 @@
 
 #include "cli/answer.h"
 #include "cli/input.h"
+#include "cli/pages.h"
 #include "cli/request.h"
 #include "cli/target.h"
 #include "cli/terminal.h"
@@ -89,6 +90,7 @@ int put(const Invocation& invocation) {
   if (!content) return print_error(invocation, content.error());
   request.headers.add("Content-Type",
                       invocation.option("content-type").value_or(guessed_type(*content)));
+  add_header(request, invocation, "Once-TTL", "ttl");
   request.body = std::move(*content);
   const auto answer = write(invocation, request);
   return concluded(invocation, answer, [](const api::Response& made) {
@@ -109,13 +111,35 @@ int patch(const Invocation& invocation) {
   api::Request request = document_request(invocation, "PATCH");
   request.headers.add("Content-Type",
                       invocation.option("content-type").value_or(patch_type(*content)));
+  add_header(request, invocation, "Once-TTL", "ttl");
+  add_header(request, invocation, "Once-Retry", "retry");
   request.body = std::move(*content);
   const auto answer = write(invocation, request);
   return concluded(invocation, answer,
                    [](const api::Response& document) { std::cout << document.body << '\n'; });
 }
 
+void print_documents(api::Json page) {
+  Table table({"KEY", "ETAG", "BYTES", "CONTENT TYPE"});
+  for (const api::Json document : page.at_key("docs")) {
+    table.add({member(document, "key"), member(document, "etag"), member(document, "bytes"),
+               member(document, "content_type")});
+  }
+  table.print();
+}
+
+int list(const Invocation& invocation) { return list_pages(invocation, "docs", print_documents); }
+
 int remove(const Invocation& invocation) {
+  if (invocation.words.empty()) {
+    if (invocation.option("prefix")) {
+      return remove_pages(invocation, "docs", "document", "documents");
+    }
+    return print_error(invocation, {ErrorCode::invalid, "it takes a KEY, or --prefix P"});
+  }
+  if (invocation.option("prefix") || invocation.flag("dry-run")) {
+    return print_error(invocation, {ErrorCode::invalid, "--prefix is without a KEY"});
+  }
   if (!invocation.option("if-match")) {
     return print_error(invocation, {ErrorCode::invalid, "it takes --if-match ETAG"});
   }
@@ -123,22 +147,23 @@ int remove(const Invocation& invocation) {
   return print_answer(invocation, answer, print_members);
 }
 
-constexpr std::array kPutOptions = {Option{"file"},
-                                    Option{"content-type"},
-                                    Option{"if-match"},
-                                    Option{"id"},
-                                    Option{"request"},
-                                    Option{"if-none-match"},
-                                    Option{"create", Option::Kind::flag}};
+constexpr std::array kPutOptions = {Option{"file"},          Option{"content-type"},
+                                    Option{"if-match"},      Option{"id"},
+                                    Option{"request"},       Option{"ttl"},
+                                    Option{"if-none-match"}, Option{"create", Option::Kind::flag}};
 constexpr std::array kPatchOptions = {Option{"file"}, Option{"content-type"}, Option{"if-match"},
-                                      Option{"id"}, Option{"request"}};
-constexpr std::array kRemoveOptions = {Option{"if-match"}, Option{"id"}, Option{"request"}};
+                                      Option{"id"},   Option{"request"},      Option{"ttl"},
+                                      Option{"retry"}};
+constexpr std::array kRemoveOptions = {Option{"if-match"}, Option{"id"}, Option{"request"},
+                                       Option{"prefix"}, Option{"dry-run", Option::Kind::flag}};
+constexpr std::array kListOptions = {Option{"prefix"}, Option{"limit"}};
 
 constexpr std::array kVerbs = {
     Verb{"get", 1, 1, "a KEY", {}, get},
     Verb{"put", 1, 2, "a KEY and a BODY", kPutOptions, put},
     Verb{"patch", 1, 2, "a KEY and a PATCH", kPatchOptions, patch},
-    Verb{"rm", 1, 1, "a KEY", kRemoveOptions, remove},
+    Verb{"rm", 0, 1, "a KEY", kRemoveOptions, remove},
+    Verb{"list", 0, 0, "", kListOptions, list},
 };
 
 }  // namespace
@@ -148,15 +173,20 @@ const Command kCommand = {
     .summary = "Keeps documents that change only under a condition",
     .help = R"help(Usage: once doc get KEY
        once doc put KEY [BODY] (--create | --if-match ETAG) [--file FILE] [--content-type TYPE]
-                    [--id ID]
+                    [--id ID] [--ttl 7d]
        once doc patch KEY [PATCH] [--if-match ETAG] [--file FILE] [--content-type TYPE] [--id ID]
+                      [--ttl 7d] [--retry adaptive|fixed]
        once doc rm KEY --if-match ETAG [--id ID]
+       once doc rm --prefix P [--dry-run]
+       once doc list [--prefix P] [--limit N]
 
 get prints the document as it is; --field etag prints its ETag, and --json both. put stores BODY, the
 content of FILE, or standard input: --create (or --if-none-match '*') if there is none yet, --if-match
 if the one with this ETag still stands. patch changes a JSON document by an array of operations
 (application/json-patch+json) or by merging an object into it (application/merge-patch+json), and
-prints the new one; without --if-match it is tried again until nobody's change is lost. A change with
+prints the new one; without --if-match it is tried again until nobody's change is lost: for ten
+seconds, or four times with --retry fixed. --ttl is how long the document is kept from then on. rm
+--prefix removes all documents whose keys begin so; --dry-run only counts them. A change with
 --id is made once, however often it is asked for; it is also called --request. Exit 70: it may have
 been made; repeat it with the --request that is printed.
 
@@ -166,6 +196,9 @@ Example:
   once doc patch config '{"limit":20}' --id raise-the-limit
   echo '{"limit":30}' | once doc put config --if-match "$(once doc get config --field etag)"
   once doc rm config --if-match "$(once doc get config --field etag)"
+  once doc put drafts/1 --create 'a draft' --ttl 7d
+  once doc list --prefix drafts/
+  once doc rm --prefix drafts/
 )help",
     .verbs = kVerbs,
 };

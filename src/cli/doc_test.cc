@@ -17,7 +17,7 @@ TEST_F(DocVerbs, ADocumentIsCreatedOnceAndComesBackAsItIs) {
   EXPECT_EQ(once("doc get d").out, "Hello, you");
   const Outcome again = once("doc put d --if-none-match '*' other");
   EXPECT_EQ(again.exit_code, 1);
-  EXPECT_TRUE(holds(again.err, "(etag: " + etag("d") + ")")) << again.err;
+  EXPECT_TRUE(holds(again.err, "(key: d, current: " + etag("d") + ")")) << again.err;
   EXPECT_EQ(once("doc get none").exit_code, 1);
 }
 

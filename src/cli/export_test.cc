@@ -74,7 +74,7 @@ TEST_F(ExportVerbs, ANamespaceIsTakenAlone) {
   fill();
   const Outcome other = once("export --namespace other");
   EXPECT_EQ(std::ranges::count(other.out, '\n'), 3) << other.out;
-  EXPECT_TRUE(holds(other.out, R"("home":"claim/other/a")")) << other.out;
+  EXPECT_TRUE(holds(other.out, R"("home":"seen/other/a")")) << other.out;
   shell("once export | once import --namespace other --store ./copy");
   EXPECT_EQ(once("seen a --store ./copy").exit_code, 0);
   EXPECT_EQ(once("seen a --store ./copy --namespace other").exit_code, 1);
@@ -89,7 +89,7 @@ TEST_F(ExportVerbs, AnImportAgainChangesNothingAndOthersAreLeftAlone) {
   EXPECT_EQ(shell("once import --json --store ./copy <all").out,
             R"({"imported":1,"known":0,"refused":0})"
             "\n");
-  once("claim forget a");
+  once("seen --forget a");
   const Outcome outcome = shell("once import <all");
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_TRUE(holds(outcome.err, "1 items were not imported")) << outcome.err;
@@ -213,7 +213,7 @@ TEST_F(ExportVerbs, OnlyAnAdministratorsTokenExportsAndImports) {
 }
 
 // Two walks that differ, as they do while others write.
-TEST_F(ExportVerbs, WhatWasWrittenToMeanwhileIsNoExport) {
+TEST_F(ExportVerbs, H48_WhatWasWrittenToMeanwhileIsNoExport) {
   once("seen a b");
   const Outcome whole = once("export");
   const std::string first = whole.out.substr(whole.out.find('\n') + 1);
@@ -245,7 +245,7 @@ TEST_F(ExportVerbs, WhatWasWrittenToMeanwhileIsNoExport) {
   EXPECT_FALSE(holds(torn.out, "\"items\"")) << torn.out;
 }
 
-TEST_F(ExportVerbs, WhatIsExportedAsFoundSaysSoAndIsImportedOnlySo) {
+TEST_F(ExportVerbs, H48_WhatIsExportedAsFoundSaysSoAndIsImportedOnlySo) {
   const auto answer = [](testing::Conversation& c) {
     c.read_request();
     c.answer("200 OK", R"({"items":[],"time":"2026-11-15T09:30:00.000Z","cursor":null})");
@@ -257,7 +257,7 @@ TEST_F(ExportVerbs, WhatIsExportedAsFoundSaysSoAndIsImportedOnlySo) {
   EXPECT_EQ(shell("once import --as-found --store ./copy <found").exit_code, 0);
 }
 
-TEST_F(ExportVerbs, ADirectoryIsExportedAtOneMomentWhileItsServerWrites) {
+TEST_F(ExportVerbs, H48_ADirectoryIsExportedAtOneMomentWhileItsServerWrites) {
   const Outcome outcome = shell(
       "once serve --listen 127.0.0.1:0 > ready & pid=$!\n"
       "until [ -s ready ] || ! kill -0 $pid; do :; done\n"

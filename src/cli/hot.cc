@@ -18,20 +18,24 @@ void print_keys(api::Json body) {
 }
 
 int run(const Invocation& invocation) {
-  const auto answer = open_target(invocation)->call(request_for(invocation, "GET", "/v1/hot"));
+  const auto answer =
+      open_target(invocation)
+          ->call(request_for(invocation, "GET", "/v1/hot" + query_of(invocation, {"prefix"})));
   return print_answer(invocation, answer, print_keys);
 }
 
-constexpr std::array kVerbs = {Verb{.run = run}};
+constexpr std::array kOptions = {Option{"prefix"}};
+constexpr std::array kVerbs = {Verb{.options = kOptions, .run = run}};
 
 }  // namespace
 
 const Command kCommand = {
     .name = "hot",
     .summary = "Lists the keys with the most recent conflicts",
-    .help = R"help(Usage: once hot
+    .help = R"help(Usage: once hot [--prefix P]
 
-Lists the keys with the most recent conflicts, the hottest first. Counts halve every minute.
+Lists the keys with the most recent conflicts, the hottest first; with --prefix those that begin so,
+with or without their kind: docs/orders/ or orders/. Counts halve every minute.
 A server counts them from its start; a store without a server has no such list.
 
 Example:

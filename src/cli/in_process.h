@@ -1,4 +1,5 @@
-// The API in this process, on a store that a command has opened.
+// The API in this process, on a store that a command has opened, called one request at a time. A
+// server parks requests instead (server/responder.h).
 #pragma once
 
 #include <filesystem>
@@ -7,7 +8,7 @@
 #include <utility>
 
 #include "api/checkpoints.h"
-#include "api/in_process.h"
+#include "api/service.h"
 #include "once/blocking_driver.h"
 #include "once/open.h"
 
@@ -15,27 +16,34 @@ namespace once::cli {
 
 class InProcess {
  public:
-  explicit InProcess(std::unique_ptr<Store> store) : store_(std::move(store)), api_(*store_) {}
+  explicit InProcess(std::unique_ptr<Store> store) : store_(std::move(store)), driver_(*store_) {}
 
   // An embedded store, which has its data there.
   InProcess(std::unique_ptr<Store> store, const std::filesystem::path& directory)
       : store_(std::move(store)),
         checkpoints_(std::in_place, directory,
                      [this](const auto& to) { return checkpoint(*store_, to); }),
-        api_(*store_, {.checkpoints = &*checkpoints_}) {}
+        driver_(*store_),
+        service_(api::ServiceOptions{.checkpoints = &*checkpoints_}) {}
 
   InProcess(const InProcess&) = delete;
   InProcess& operator=(const InProcess&) = delete;
 
-  api::Response call(const api::Request& request) {
-    Result<api::Response> answer = api_.call(request);
-    return answer ? std::move(*answer) : api::Service::failed(answer.error());
+  // It has the time that the request asks to wait, and that of one attempt.
+  wire::Response call(const wire::Request& request) {
+    api::Answer answer = service_.respond(request);
+    if (auto* ready = std::get_if<wire::Response>(&answer)) return std::move(*ready);
+    const Duration patience = answer.patience(kAttemptLife);
+    Result<wire::Response> made =
+        driver_.run(std::get<Plan<wire::Response>>(std::move(answer)), patience);
+    return made ? std::move(*made) : api::Service::failed(made.error());
   }
 
  private:
   const std::unique_ptr<Store> store_;
   std::optional<api::Checkpoints> checkpoints_;
-  api::InProcess<BlockingDriver> api_;
+  BlockingDriver driver_;
+  api::Service service_;
 };
 
 }  // namespace once::cli

@@ -16,10 +16,6 @@ namespace {
 
 using Words = std::span<const std::string_view>;
 
-std::unexpected<Error> wrong(std::string message) {
-  return failure(ErrorCode::invalid, std::move(message));
-}
-
 const Option* find_option(const Verb& verb, std::string_view name) {
   for (const std::span<const Option> options : {verb.options, common_options()}) {
     const auto found = std::ranges::find(options, name, &Option::name);
@@ -205,6 +201,7 @@ Result<const Verb*> take_verb(const Command& command, Words& arguments) {
 
 Result<Invocation> parse_arguments(const Command& command, const Verb& verb, Words arguments) {
   Invocation invocation{.command = &command, .verb = &verb, .words = {}, .options = {}};
+  invocation.arguments.assign(arguments.begin(), arguments.end());
   Result<void> ok = take_words(arguments, invocation);
   if (ok) ok = take_the_rest(invocation);
   if (ok) ok = check_values(invocation);

@@ -10,12 +10,18 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/command.h"
 #include "once/error.h"
 
 namespace once::cli {
+
+// What was typed or configured cannot be meant.
+inline std::unexpected<Error> wrong(std::string message) {
+  return failure(ErrorCode::invalid, std::move(message));
+}
 
 // "claim take", or "seen" for a command that is one verb: how messages name it.
 std::string name_of(const Command& command, const Verb& verb);
@@ -26,6 +32,7 @@ struct Invocation {
   std::vector<std::string> words;  // What is no option; without the verb's name.
   std::size_t own_words = 0;       // How many of them came before `--`.
   std::map<std::string, std::string, std::less<>> options;
+  std::vector<std::string> arguments;  // All of the above as it was typed.
 
   std::string name() const { return name_of(*command, *verb); }
 

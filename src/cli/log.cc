@@ -1,11 +1,14 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <iostream>
 
+#include "base/encoding.h"
 #include "cli/answer.h"
 #include "cli/events.h"
 #include "cli/input.h"
+#include "cli/pages.h"
 #include "cli/request.h"
 #include "cli/target.h"
 #include "cli/terminal.h"
@@ -32,7 +35,7 @@ int append(const Invocation& invocation, Target& target, const std::vector<std::
              return event_of(invocation, written);
            }));
   body.text("batch", id.of_batch(batch));
-  add_texts(body, invocation, {"ttl"});
+  add_durations(body, invocation, {"ttl"});
   if (*expect) body.integer("expect", **expect);
   const std::string what =
       batch == 1 ? "it" : "the last " + std::to_string(events.size()) + " lines";
@@ -83,7 +86,7 @@ int append(const Invocation& invocation) {
 }
 
 int read(const Invocation& invocation) {
-  const std::string query = query_of(invocation, {"from", "limit", "order"});
+  const std::string query = query_of(invocation, {"from", "limit", "order", "since"});
   const auto answer =
       open_target(invocation)
           ->call(request_for(invocation, "GET", path_to("logs", invocation.words[0]) + query));
@@ -105,10 +108,48 @@ int trim(const Invocation& invocation) {
   return print_answer(invocation, answer, print_members);
 }
 
+int close(const Invocation& invocation) {
+  api::JsonObject body;
+  add_durations(body, invocation, {"ttl"});
+  const auto answer =
+      open_target(invocation)
+          ->write(request_for(invocation, "POST", path_to("logs", invocation.words[0], "close"),
+                              body.finish()));
+  return print_answer(invocation, answer, print_members);
+}
+
+int remove(const Invocation& invocation) {
+  const auto prefix = invocation.option("prefix");
+  if (prefix.has_value() == !invocation.words.empty()) {
+    return print_error(invocation, {ErrorCode::invalid, "it takes a STREAM, or --prefix TEXT"});
+  }
+  if (prefix) return remove_pages(invocation, "logs", "log", "logs");
+  const auto answer =
+      open_target(invocation)
+          ->write(request_for(invocation, "DELETE", path_to("logs", invocation.words[0])),
+                  {.repeat = remote::Repeat::never});
+  return print_answer(invocation, answer, print_members);
+}
+
+void print_logs(api::Json page) {
+  Table table({"STREAM", "OLDEST", "NEXT", "STATE"});
+  for (const api::Json log : page.at_key("logs")) {
+    table.add({member(log, "stream"), member(log, "oldest"), member(log, "next"),
+               member(log, "closed") == "true" ? "closed" : "open"});
+  }
+  table.print();
+}
+
+int list(const Invocation& invocation) { return list_pages(invocation, "logs", print_logs); }
+
 constexpr std::array kAppendOptions = {Option{"batch"}, Option{"request"}, Option{"expect"},
                                        Option{"ttl"}, Option{"text", Option::Kind::flag}};
-constexpr std::array kReadOptions = {Option{"from"}, Option{"limit"}, Option{"order"}};
-constexpr std::array kFollowOptions = {Option{"from"}, Option{"limit"}};
+constexpr std::array kReadOptions = {Option{"from"}, Option{"limit"}, Option{"order"},
+                                     Option{"since"}};
+constexpr std::array kCloseOptions = {Option{"ttl"}};
+constexpr std::array kRemoveOptions = {Option{"prefix"}, Option{"dry-run", Option::Kind::flag}};
+constexpr std::array kListOptions = {Option{"prefix"}, Option{"limit"}};
+constexpr std::array kFollowOptions = {Option{"from"}, Option{"limit"}, Option{"since"}};
 constexpr std::array kTrimOptions = {Option{"before"}};
 
 constexpr std::array kVerbs = {
@@ -116,6 +157,9 @@ constexpr std::array kVerbs = {
     Verb{"read", 1, 1, "a STREAM", kReadOptions, read},
     Verb{"follow", 1, 1, "a STREAM", kFollowOptions, follow_log},
     Verb{"trim", 1, 1, "a STREAM", kTrimOptions, trim},
+    Verb{"close", 1, 1, "a STREAM", kCloseOptions, close},
+    Verb{"rm", 0, 1, "a STREAM", kRemoveOptions, remove},
+    Verb{"list", 0, 0, "", kListOptions, list},
 };
 
 }  // namespace
@@ -125,9 +169,12 @@ const Command kCommand = {
     .summary = "Appends to a log without gaps, reads it and follows it",
     .help =
         R"help(Usage: once log append STREAM [EVENT...] [--batch ID] [--expect INDEX] [--ttl 7d] [--text]
-       once log read STREAM [--from INDEX] [--limit 100] [--order asc|desc]
-       once log follow STREAM [--from INDEX] [--limit N]
+       once log read STREAM [--from INDEX | --since TIME] [--limit 100] [--order asc|desc]
+       once log follow STREAM [--from INDEX | --since TIME] [--limit N]
        once log trim STREAM --before INDEX
+       once log close STREAM [--ttl 10m]
+       once log rm STREAM | --prefix TEXT [--dry-run]
+       once log list [--prefix TEXT] [--limit N]
 
 append gives each EVENT, or each line of standard input, the next index; the first is 1, and none is
 ever missing or given twice. An event that is JSON is stored as JSON, any other as a text; --text
@@ -137,7 +184,10 @@ also called --request. Exit 70: they may be appended; repeat with the --request 
 --expect is the index that the first event must get. --ttl trims in time.
 
 follow prints what is there and then what comes, until it is stopped or --limit events were printed.
-trim forgets what is before INDEX.
+--since begins with the first event that was appended at that time or later: 2026-11-18T00:00:00Z.
+trim forgets what is before INDEX. Nothing can be appended after close, and followers end; with --ttl
+the log is gone after that time. rm removes a closed log, or with --prefix all closed ones whose names
+begin so; the name begins at 1 again.
 
 Example:
   once log append builds 'started' '{"commit":"4f2a"}' --batch build-17
@@ -145,6 +195,7 @@ Example:
   once log read builds --from 2
   once log follow builds --limit 3
   once log trim builds --before 2
+  once log close builds --ttl 7d
 )help",
     .verbs = kVerbs,
 };

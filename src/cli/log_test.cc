@@ -67,6 +67,30 @@ TEST_F(LogVerbs, ManyLinesGoInAsManyBatches) {
   EXPECT_EQ(once("log read s --from 4321 --field next").out, "4322\n");
 }
 
+TEST_F(LogVerbs, ALogIsClosedListedAndRemoved) {
+  shell("once log append a/1 x; once log append b x y");
+  EXPECT_EQ(once("log rm b").exit_code, 75);
+  EXPECT_EQ(once("log close b").exit_code, 0);
+  EXPECT_EQ(once("log append b z").exit_code, 1);
+  EXPECT_EQ(once("log follow b --field data").out, "x\ny\n");  // Ends with the log.
+  EXPECT_EQ(once("log list --prefix b").out,
+            "STREAM  OLDEST  NEXT  STATE\n"
+            "b       1       3     closed\n");
+  EXPECT_EQ(once("log rm --prefix b --dry-run").out, "1 log would be removed\n");
+  EXPECT_EQ(once("log rm b").exit_code, 0);
+  EXPECT_EQ(once("log rm b").exit_code, 1);
+  EXPECT_EQ(once("log list").out, "STREAM  OLDEST  NEXT  STATE\na/1     1       2     open\n");
+  EXPECT_EQ(once("log close never").exit_code, 1);
+  EXPECT_EQ(once("log rm").exit_code, 64);
+}
+
+TEST_F(LogVerbs, FollowEndsWhenItsReaderIsGone) {
+  once("log append s one");
+  const Outcome first = shell("timeout 20 once log follow s --field data | head -1; echo $?");
+  EXPECT_EQ(first.out, "one\n0\n");
+  EXPECT_EQ(shell("timeout 20 sh -c 'once log follow s | head -1' >/dev/null").exit_code, 0);
+}
+
 TEST_F(LogVerbs, TrimForgetsWhatIsBefore) {
   once("log append s a b c");
   EXPECT_EQ(once("log trim s --before 3").out, "oldest  3\nnext    4\n");
@@ -87,6 +111,14 @@ TEST_F(LogVerbs, FollowPrintsWhatIsThereAndThenWhatComes) {
   EXPECT_EQ(follower.wait(), 0);
   EXPECT_TRUE(once("log follow s --limit 1 --json").out.starts_with(R"({"index":1,"time":")"));
   EXPECT_EQ(once("log follow s --limit 0").exit_code, 64);
+}
+
+TEST_F(LogVerbs, FollowBeginsAtATime) {
+  once("log append s a b");
+  EXPECT_EQ(once("log follow s --since 2000-01-01T00:00:00Z --limit 2 --field data").out, "a\nb\n");
+  once("log close s");
+  EXPECT_EQ(once("log follow s --since 2999-01-01T00:00:00Z").out, "");
+  EXPECT_EQ(once("log follow s --since yesterday").exit_code, 64);
 }
 
 }  // namespace

@@ -92,6 +92,22 @@ TEST_F(Options, ARouteThatCannotBeKeepsTheServerFromStartingAndNamesFileAndField
   EXPECT_TRUE(holds(complaint("route = [1]\n"), "route 1: a route is a table"));
 }
 
+TEST_F(Options, AMistakeInAQuotaIsNamed) {
+  const auto complaint = [&](const std::string& content) {
+    write("once.toml", content);
+    const Outcome outcome =
+        shell("timeout 10 once serve --store memory: --listen 127.0.0.1:0 --config once.toml");
+    EXPECT_EQ(outcome.exit_code, 64) << content;
+    return outcome.err;
+  };
+  EXPECT_TRUE(holds(complaint("[namespace.a]\nkey = 3\n"), "namespace a: key is no quota"));
+  EXPECT_TRUE(holds(complaint("[namespace.a]\nkeys = -1\n"), "a: keys is not a whole number"));
+  EXPECT_TRUE(holds(complaint("[namespace.a]\nbytes = '1g'\n"), "a: bytes is not a whole number"));
+  EXPECT_TRUE(holds(complaint("[namespace.a]\nrequests_per_second = 0\n"), "is a number from"));
+  EXPECT_TRUE(holds(complaint("[namespace.'*']\nkeys = 3\n"), "listed by name"));
+  EXPECT_TRUE(holds(complaint("[namespace.'a/b']\nkeys = 3\n"), "a namespace is 1 to 64"));
+}
+
 TEST_F(Options, FlagsAreTrueOrFalseAnywhere) {
   EXPECT_TRUE(take("ONCE_JSON=1", "").out.starts_with("{"));
   EXPECT_FALSE(take("ONCE_JSON=1", "--json=false").out.starts_with("{"));

@@ -84,4 +84,29 @@ int print_outcome(const std::string& key, const api::Response& record) {
   return static_cast<int>(exit_code);
 }
 
+std::string readable_record(api::Json record) {
+  simdjson::dom::object members;
+  if (record.get(members) != simdjson::SUCCESS) return api::to_line(record);
+  api::JsonObject out;
+  for (const auto& [name, value] : members) {
+    std::int64_t exit_code = 0;
+    const bool is_outcome = (name == "result" || name == "failure") &&
+                            value.at_key("exit").get(exit_code) == simdjson::SUCCESS;
+    if (!is_outcome) {
+      out.raw(name, api::to_line(value));
+      continue;
+    }
+    out.integer("exit", exit_code);
+    for (const std::string part : {"stdout", "stderr"}) {
+      std::optional<std::string> text = text_in(value, part);
+      const std::string coded = text_in(value, part + "_base64").value_or("");
+      if (!text) text = base64url_decode(coded);
+      const bool is_text = text && api::is_utf8(*text);
+      if (is_text && !text->empty()) out.text(part, *text);
+      if (!is_text && !coded.empty()) out.text(part + "_base64", coded);
+    }
+  }
+  return out.finish();
+}
+
 }  // namespace once::cli

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "process/process.h"
+#include "wire/json.h"
 #include "wire/message.h"
 
 namespace once::cli {
@@ -20,5 +21,9 @@ std::string outcome_json(const process::Finished& finished,
 // Prints the stored output of the claim's record, and on stderr when it ran and how long it is
 // replayed. The stored exit code.
 int print_outcome(const std::string& key, const api::Response& record);
+
+// The record of a claim with the members of such an outcome, its outputs as text, in place of its
+// result or failure. Other records as they are.
+std::string readable_record(api::Json record);
 
 }  // namespace once::cli

@@ -28,16 +28,23 @@ std::string week_of(sys_days day) {
 
 }  // namespace
 
-std::optional<std::string> period_of(std::string_view per, Time now) {
+std::optional<Period> period_of(std::string_view per, Time now) {
   const auto day = std::chrono::floor<days>(now);
   const year_month_day date(day);
-  std::string written =
-      format("%04d-%02u-%02u", int(date.year()), unsigned(date.month()), unsigned(date.day()));
-  if (per == "day") return written;
-  if (per == "week") return week_of(day);
+  const std::string month = format("%04d-%02u", int(date.year()), unsigned(date.month()));
+  const std::string written = month + format("-%02u", unsigned(date.day()));
+  if (per == "day") return Period{written, day + days(1)};
+  if (per == "week") {
+    const auto weekday = static_cast<int>(std::chrono::weekday(day).iso_encoding());
+    return Period{week_of(day), day + days(8 - weekday)};
+  }
+  if (per == "month") {
+    const auto next = date.year() / date.month() / 1 + std::chrono::months(1);
+    return Period{month, sys_days(next)};
+  }
   if (per != "hour") return std::nullopt;
   const auto hour = std::chrono::floor<std::chrono::hours>(now - day);
-  return written + format("T%02d", int(hour.count()));
+  return Period{written + format("T%02d", int(hour.count())), day + hour + std::chrono::hours(1)};
 }
 
 }  // namespace once::cli

@@ -9,8 +9,12 @@
 
 namespace once::cli {
 
-// `2026-11-15T09` for hour, `2026-11-15` for day, `2026-W46` (ISO 8601) for week; nothing for any
-// other word.
-std::optional<std::string> period_of(std::string_view per, Time now);
+struct Period {
+  std::string name;  // `2026-11-15T09`, `2026-11-15`, `2026-W46` (ISO 8601), or `2026-11`.
+  Time end;
+};
+
+// The hour, day, week or month; nothing for any other word.
+std::optional<Period> period_of(std::string_view per, Time now);
 
 }  // namespace once::cli

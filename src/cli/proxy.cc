@@ -11,10 +11,6 @@
 namespace once::cli::proxy_command {
 namespace {
 
-std::unexpected<Error> wrong(std::string message) {
-  return failure(ErrorCode::invalid, std::move(message));
-}
-
 // Names of headers, in lower case.
 Result<std::vector<std::string>> identity_headers_of(const Invocation& invocation) {
   constexpr std::size_t kMost = 16;
@@ -66,9 +62,13 @@ Result<proxy::ProxyOptions> options_of(const Invocation& invocation) {
   if (Result<void> ok = read_rules(invocation, options.rules); !ok) {
     return std::unexpected(ok.error());
   }
-  Result<std::string> store = store_or_server(invocation);
+  Result<StorePlace> store = store_or_server(invocation);
   if (!store) return std::unexpected(store.error());
-  options.store = std::move(*store);
+  options.store = std::move(store->address);
+  options.trust = std::move(store->trust);
+  options.client_tls = client_files(invocation);
+  options.tls = tls_files(invocation);
+  options.plain_http = invocation.flag("plain-http");
   options.token = invocation.option("token").value_or("");
   options.name_space = invocation.option("namespace").value_or("");
   options.listen = invocation.option("listen").value_or(options.listen);
@@ -77,17 +77,26 @@ Result<proxy::ProxyOptions> options_of(const Invocation& invocation) {
   Result<server::JournalOptions> journal = journal_of(invocation);
   if (!journal) return std::unexpected(std::move(journal.error()));
   options.journal = std::move(*journal);
-  Result<void> ok = read_count(invocation, "workers", 1'000, options.workers);
-  if (ok) {
-    ok = read_count(invocation, "max-connections", 1'000'000, options.settings.max_connections);
-  }
+  Result<void> ok = read_count(invocation, "workers", 1'000, options.workers.workers);
+  if (ok) ok = read_count(invocation, "slow-readers", 10'000, options.workers.slow_readers);
+  if (ok) ok = read_connections(invocation, options.settings);
   if (ok) ok = read_duration(invocation, "ttl", std::chrono::days(3'650), options.ttl);
   if (!ok) return std::unexpected(ok.error());
   return options;
 }
 
+// What SIGHUP may change.
+constexpr std::array<std::string_view, 6> kReloadable = {"tls-cert",
+                                                         "tls-key",
+                                                         "tls-client-ca",
+                                                         "max-connections",
+                                                         "max-connections-per-address",
+                                                         "handshake-timeout"};
+
 int run(const Invocation& invocation) {
-  return run_server(invocation, options_of(invocation), proxy::serve);
+  Result<proxy::ProxyOptions> options = options_of(invocation);
+  if (options) options->read_again = reader(invocation, options_of, kReloadable);
+  return run_server(invocation, options, proxy::serve);
 }
 
 constexpr std::array kOptions = {
@@ -102,7 +111,14 @@ constexpr std::array kOptions = {
     Option{"max-body"},
     Option{"max-answer"},
     Option{"workers"},
+    Option{"slow-readers"},
+    Option{"tls-cert"},
+    Option{"tls-key"},
+    Option{"tls-client-ca"},
+    Option{"plain-http", Option::Kind::flag},
     Option{"max-connections"},
+    Option{"max-connections-per-address"},
+    Option{"handshake-timeout"},
     Option{"log"},
     Option{"metrics-listen"},
 };
@@ -123,7 +139,8 @@ characters, quoted or not) the first is sent, and its answer is stored and repla
 without Set-Cookie, and with Idempotent-Replayed: true. While it is in flight others get 409; with
 another body 422. Keys of two callers (Authorization, Cookie, X-Api-Key), methods, paths or queries
 have nothing to do with each other. All other requests pass, and their answers as they come. The
-upstream may be https://HOST:PORT.
+upstream may be https://HOST:PORT (--ca, --client-cert). HUP makes it read its TLS files and limits
+again, all or nothing.
 
 Every complete answer is stored but 401, 403, 429 and 503, which free the key, as does a failure
 before the first byte was sent. If the answer is lost after that, or the proxy dies, the outcome is
@@ -145,9 +162,20 @@ share it).
                              store does not take, is passed on and not stored: repeats are not sent
                              and get 409, too_large. A server as the store takes about 750 KiB
   --workers 64               requests at the upstream at once; four times as many wait, more get 503
-  --max-connections 10000    of clients
+  --slow-readers 256         answers at once that wait for clients that read slowly; they take no
+                             workers. More, or more than 3/4 of them of one address, are cut off
+  --tls-cert FILE            speak https with this certificate (PEM, with those up to its authority)
+  --tls-key FILE             its private key; not needed if it is in the same file
+  --tls-client-ca FILE       let in only clients with a certificate of one of these authorities
+  --plain-http               listen beyond loopback without TLS, where something before the proxy ends
+                             it: refused otherwise
+  --max-connections 10000    of clients; more are answered 503
+  --max-connections-per-address N    likewise, from one address or one IPv6 network (/64); nine tenths
+                             of all without it, and all from loopback
+  --handshake-timeout 10s    for a TLS handshake
   --log text|json            write a line to standard error for each notable thing, as 'once serve'
-  --metrics-listen HOST:PORT answer GET /metrics and /healthz there; the other port is the upstream's
+  --metrics-listen HOST:PORT answer GET /metrics and /healthz there, with the same certificate; the
+                             other port is the upstream's
 
 It listens where it is told, and has no tokens: who may do what is for the upstream to say.
 

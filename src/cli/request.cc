@@ -43,6 +43,13 @@ void add_texts(api::JsonObject& body, const Invocation& invocation,
   }
 }
 
+void add_durations(api::JsonObject& body, const Invocation& invocation,
+                   std::initializer_list<std::string_view> options) {
+  for (const std::string_view name : options) {
+    if (const auto value = invocation.option(name)) body.raw(name, json_or_text(*value));
+  }
+}
+
 Result<RequestId> RequestId::of(const Invocation& invocation, std::string_view also) {
   std::optional<std::string> id = invocation.option("request");
   const auto other = also.empty() ? std::nullopt : invocation.option(also);

@@ -25,6 +25,10 @@ std::string query_of(const Invocation& invocation, std::initializer_list<std::st
 void add_texts(api::JsonObject& body, const Invocation& invocation,
                std::initializer_list<std::string_view> options);
 
+// The same of options that are durations: "30s", or a number of seconds.
+void add_durations(api::JsonObject& body, const Invocation& invocation,
+                   std::initializer_list<std::string_view> options);
+
 // What a write is known by, so that a repeat of it is no second one: --request, or one made up
 // here.
 class RequestId {

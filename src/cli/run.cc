@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <iostream>
 
@@ -24,6 +25,8 @@ constexpr std::array<std::size_t, 4> kOutputs = {process::Keep::kUsual, 8U << 10
 // Of a failure. The library cuts a longer one anywhere, and no claim keeps it: the key is free.
 constexpr std::size_t kFailureOutput = 1U << 10;
 
+constexpr Duration kPeriodMargin = std::chrono::hours(1);
+
 // One call of `once run`, as its options say.
 struct Job {
   std::string key;
@@ -37,12 +40,31 @@ struct Job {
 Result<void> take_duration(const Invocation& invocation, std::string_view name, Duration& into) {
   const auto text = invocation.option(name);
   if (!text) return {};
-  const auto value = api::parse_duration(*text);
+  const auto value = api::parse_duration_or_seconds(*text);
   if (!value) {
     return failure(ErrorCode::invalid,
                    "--" + std::string(name) + " is a duration such as 250ms, 30s, 5m, 24h or 7d");
   }
   into = *value;
+  return {};
+}
+
+// Adds the period to the key. The outcome is kept to the end of the period and a margin for clocks
+// that differ: with less, the job would run again in the same period.
+Result<void> take_period(const Invocation& invocation, Time now, Job& job) {
+  const auto per = invocation.option("per");
+  if (!per) return {};
+  const auto period = period_of(*per, now);
+  if (!period) return failure(ErrorCode::invalid, "--per is hour, day, week or month");
+  const Duration left = period->end - now;
+  if (!invocation.option("ttl")) {
+    job.ttl = std::max(job.ttl, left + kPeriodMargin);
+  } else if (job.ttl < left) {
+    return failure(
+        ErrorCode::invalid,
+        "--ttl ends before the " + *per + " does: the command would run again in it; leave it out");
+  }
+  job.key += "@" + period->name;
   return {};
 }
 
@@ -53,14 +75,10 @@ Result<Job> job_of(const Invocation& invocation) {
   Job job{.key = invocation.words[0],
           .command = {invocation.words.begin() + 1, invocation.words.end()},
           .keep_failed = invocation.flag("keep-failed")};
-  if (const auto per = invocation.option("per")) {
-    const auto period = period_of(*per, system_clock().now());
-    if (!period) return failure(ErrorCode::invalid, "--per is hour, day or week");
-    job.key += "@" + *period;
-  }
   Result<void> ok = take_duration(invocation, "lease", job.lease);
   if (ok) ok = take_duration(invocation, "ttl", job.ttl);
   if (ok) ok = take_duration(invocation, "wait", job.wait);
+  if (ok) ok = take_period(invocation, system_clock().now(), job);
   if (!ok) return std::unexpected(std::move(ok.error()));
   return job;
 }
@@ -198,7 +216,10 @@ class Runner {
   int replay(Once& once) {
     const Result<std::optional<ClaimState>> record = once.claims().show(job_.key);
     if (!record) return print_problem(record.error());
-    if (!*record) return print_error(invocation_, wire::no_claim());
+    using Kind = ClaimState::Kind;
+    const bool known =
+        *record && ((*record)->kind == Kind::done || (*record)->kind == Kind::failed);
+    if (!known) return print_error(invocation_, wire::no_claim());
     return print_outcome(job_.key, wire::encode(job_.key, **record, wire::DataForm::json));
   }
 
@@ -263,14 +284,15 @@ constexpr std::array kVerbs = {Verb{.least = 2,
 const Command kCommand = {
     .name = "run",
     .summary = "Runs a command once for a key, whoever else tries",
-    .help = R"(Usage: once run KEY [--per hour|day|week] [--lease 30s] [--ttl 24h] [--wait 0s]
+    .help = R"(Usage: once run KEY [--per hour|day|week|month] [--lease 30s] [--ttl 24h] [--wait 0s]
                 [--keep-failed] [--owner NAME] -- COMMAND [ARGUMENT]...
 
 Runs COMMAND unless it has run for KEY already, or is running now. Its output and its exit code are
 passed through. If it succeeds, both are kept for --ttl: a repeat within that time prints the stored
 output, says on stderr when it ran, and exits with the stored code, without running anything.
 
-  --per PERIOD    adds the hour, day or week (UTC) to the key: once a period
+  --per PERIOD    adds the hour, day, week or month (UTC) to the key: once a period; the outcome is
+                  kept to its end at least
   --lease TIME    how long another waits before it takes over, when this one dies; renewed meanwhile
   --ttl TIME      how long the outcome is kept; 0s keeps nothing: a lock across machines
   --wait TIME     how long to wait for another that is running it

@@ -1,5 +1,7 @@
 // `once run`, from outside.
 #include "cli/cli_fixture.h"
+#include "cli/period.h"
+#include "wire/text.h"
 
 namespace once::cli {
 namespace {
@@ -64,6 +66,40 @@ TEST_F(RunVerb, APeriodIsPartOfTheKey) {
   EXPECT_EQ(once("run job --per day -- sh -c 'echo $ONCE_KEY' | grep -cE '^job@[0-9-]{10}$'").out,
             "1\n");
   EXPECT_EQ(once("run job --per year -- true").exit_code, 64);
+  EXPECT_EQ(
+      once("run job --per month -- sh -c 'echo $ONCE_KEY' | grep -cE '^job@[0-9]{4}-[0-9]{2}$'")
+          .out,
+      "1\n");
+}
+
+TEST_F(RunVerb, AnOutcomeIsKeptToTheEndOfItsPeriod) {
+  for (const std::string per : {"week", "month"}) {
+    const Outcome key = once("run job --per " + per + " -- sh -c 'echo $ONCE_KEY'");
+    const std::string record =
+        once("claim show " + key.out.substr(0, key.out.size() - 1) + " --json").out;
+    const auto at = [&](const std::string& name) {
+      const std::size_t begin = record.find(name + "\":\"") + name.size() + 3;
+      return *wire::parse_time(record.substr(begin, 24));
+    };
+    const std::optional<Period> period = period_of(per, at("completed_at"));
+    EXPECT_GE(at("kept_until"), period->end) << record;
+  }
+  EXPECT_EQ(once("run other --per month --ttl 1ms -- true").exit_code, 64);
+}
+
+TEST(Periods, EndWhereTheNextBegins) {
+  const Time now = *wire::parse_time("2026-11-17T21:30:00.000Z");
+  EXPECT_EQ(period_of("hour", now)->end, *wire::parse_time("2026-11-17T22:00:00.000Z"));
+  EXPECT_EQ(period_of("day", now)->end, *wire::parse_time("2026-11-18T00:00:00.000Z"));
+  EXPECT_EQ(period_of("week", now)->end, *wire::parse_time("2026-11-23T00:00:00.000Z"));
+  EXPECT_EQ(period_of("month", now)->end, *wire::parse_time("2026-12-01T00:00:00.000Z"));
+  const Time december = *wire::parse_time("2026-12-31T23:00:00.000Z");
+  EXPECT_EQ(period_of("month", december)->end, *wire::parse_time("2027-01-01T00:00:00.000Z"));
+  for (const char* per : {"hour", "day", "week", "month"}) {
+    const Period one = *period_of(per, now);
+    EXPECT_EQ(period_of(per, one.end - Duration(1))->name, one.name);
+    EXPECT_NE(period_of(per, one.end)->name, one.name);
+  }
 }
 
 TEST_F(RunVerb, TheCommandKnowsItsKeyFenceAndAttempt) {

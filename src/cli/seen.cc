@@ -50,7 +50,7 @@ class Seen {
   api::Request request(const std::vector<std::string>& ids, const std::string& id) const {
     api::JsonObject body;
     body.raw("ids", api::json_array(ids, api::json_text));
-    add_texts(body, invocation_, {"ttl"});
+    add_durations(body, invocation_, {"ttl"});
     body.text("request", id);
     return request_for(invocation_, "POST", "/v1/seen", body.finish());
   }
@@ -86,7 +86,28 @@ int from_input(const Invocation& invocation, Seen& seen, Lines::Partial partial)
   }
 }
 
+// What --show and --forget do with one id.
+int about_one(const Invocation& invocation, std::string_view method, const std::string& id) {
+  const auto request = request_for(invocation, std::string(method), path_to("seen", id));
+  const auto target = open_target(invocation);
+  const auto answer = method == "GET" ? target->call(request)
+                                      : target->write(request, {.repeat = remote::Repeat::never});
+  return print_answer(invocation, answer, print_members);
+}
+
 int run(const Invocation& invocation) {
+  const auto shown_id = invocation.option("show");
+  const auto forgotten_id = invocation.option("forget");
+  if (shown_id || forgotten_id) {
+    const bool alone = invocation.words.empty() && !(shown_id && forgotten_id) &&
+                       !invocation.option("ttl") && !invocation.option("request");
+    if (!alone) {
+      return print_error(invocation,
+                         {ErrorCode::invalid, "--show ID and --forget ID are used alone"});
+    }
+    return shown_id ? about_one(invocation, "GET", *shown_id)
+                    : about_one(invocation, "DELETE", *forgotten_id);
+  }
   const Result<RequestId> id = RequestId::of(invocation);
   if (!id) return print_error(invocation, id.error());
   Seen seen(invocation, *id);
@@ -98,7 +119,8 @@ int run(const Invocation& invocation) {
   return seen.exit();
 }
 
-constexpr std::array kOptions = {Option{"ttl"}, Option{"request"}};
+constexpr std::array kOptions = {Option{"ttl"}, Option{"request"}, Option{"show"},
+                                 Option{"forget"}};
 constexpr std::array kVerbs = {Verb{"", 0, kAnyNumber, "any number of IDs", kOptions, run}};
 
 }  // namespace
@@ -107,15 +129,22 @@ const Command kCommand = {
     .name = "seen",
     .summary = "Marks ids as seen, and tells which of them are new",
     .help = R"help(Usage: once seen [ID...] [--ttl 24h] [--request ID]
+       once seen --show ID
+       once seen --forget ID
 
 Marks each ID, or each line of standard input, as seen for --ttl, and prints "first" or "seen" and the
 id. Exit 0: all are first. 1: some are not. A repeat with an equal --request is answered as the first
 time, so that a lost answer loses no id. 70: they may be marked; repeat it with the --request that is
 printed.
 
+--show prints when an id was seen first, and until when that is known; --forget makes it unseen.
+Exit 1: it was not seen. Seen ids and claims know nothing of each other.
+
 Example:
   once seen order-1 order-2 --ttl 7d
   printf 'order-3\norder-4\n' | once seen
+  once seen --show order-1
+  once seen --forget order-2
 )help",
     .verbs = kVerbs,
 };

@@ -14,7 +14,7 @@ TEST_F(SeenVerb, TellsWhichAreFirst) {
   EXPECT_EQ(first.out, "first  a\nfirst  b\nseen   a\n");
   EXPECT_EQ(first.exit_code, 1);
   EXPECT_EQ(once("seen c").exit_code, 0);
-  EXPECT_EQ(once("seen a d --json").out, "{\"first\":[false,true]}\n");
+  EXPECT_TRUE(once("seen a d --json").out.starts_with("{\"first\":[false,true],\"at\":[\"2"));
   EXPECT_EQ(once("seen e --ttl soon").exit_code, 64);
 }
 
@@ -68,6 +68,24 @@ TEST_F(SeenVerb, ADirectoryThatCannotBeUsedIsUnavailableAtOnce) {
   const Outcome outcome = once("seen a --store ./file/store");
   EXPECT_EQ(outcome.exit_code, 69);
   EXPECT_TRUE(holds(outcome.err, "cannot be written")) << outcome.err;
+}
+
+TEST_F(SeenVerb, ASeenIdIsNoClaimAndAClaimIsNoSeenId) {
+  EXPECT_EQ(once("seen job-77").exit_code, 0);
+  EXPECT_EQ(once("run job-77 -- echo ran").out, "ran\n");
+  once("claim take busy");
+  EXPECT_EQ(once("seen busy").out, "first  busy\n");
+}
+
+TEST_F(SeenVerb, AnIdIsShownAndForgotten) {
+  EXPECT_EQ(once("seen --show a").exit_code, 1);
+  once("seen a");
+  EXPECT_EQ(once("seen --show a --field id").out, "a\n");
+  EXPECT_TRUE(holds(once("seen --show a").out, "until")) << once("seen --show a").out;
+  EXPECT_EQ(once("seen --forget a").exit_code, 0);
+  EXPECT_EQ(once("seen --forget a").exit_code, 1);
+  EXPECT_EQ(once("seen a").out, "first  a\n");
+  EXPECT_EQ(once("seen --show a b").exit_code, 64);
 }
 
 }  // namespace

@@ -149,7 +149,8 @@ TEST_F(Server, H35_WhatStaysUnknownHasItsOwnExitCodeAndSaysHowToRepeatIt) {
 }
 
 TEST_F(Server, H35_WhatMayNotBeRepeatedIsSentOnce) {
-  for (const std::string verb : {"claim forget a", "token new", "checkpoint"}) {
+  for (const std::string verb : {"claim forget a", "log rm a", "tally rm a", "seen --forget a",
+                                 "token new", "token revoke a", "checkpoint"}) {
     const auto hang_up = [](Conversation& c) { c.read_request(); };
     ScriptedPeer peer({hang_up, hang_up});
     const Outcome outcome = once(verb + " --store " + peer.url());

@@ -4,13 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/answer.h"
 #include "cli/invocation.h"
 #include "once/time.h"
 #include "server/journal.h"
+#include "server/server.h"
 
 namespace once::cli {
 
@@ -26,6 +31,33 @@ void announce(const std::string& line);
 
 // What --log asks for, to standard error. Without the option, what is at least a warning, as text.
 Result<server::JournalOptions> journal_of(const Invocation& invocation);
+
+// --tls-cert, --tls-key and --tls-client-ca.
+net::TlsFiles tls_files(const Invocation& invocation);
+
+// What a connection may take, as both kinds of server have it.
+Result<void> read_connections(const Invocation& invocation, server::Settings& settings);
+
+// Reads the arguments, the environment and the file again. `invalid` if they are wrong, or if an
+// option has changed that is not among `reloadable`. Sets `changed` and `taken`.
+using Names = std::span<const std::string_view>;
+Result<Invocation> parse_again(const Invocation& now, Names reloadable);
+std::vector<std::string> changes(const Invocation& now, const Invocation& fresh);
+
+template <class Options>
+std::function<Result<Options>()> reader(const Invocation& started,
+                                        Result<Options> (*read)(const Invocation&),
+                                        Names reloadable) {
+  return [now = std::make_shared<Invocation>(started), read, reloadable]() -> Result<Options> {
+    Result<Invocation> fresh = parse_again(*now, reloadable);
+    if (!fresh) return std::unexpected(std::move(fresh.error()));
+    Result<Options> options = read(*fresh);
+    if (!options) return options;
+    options->changed = changes(*now, *fresh);
+    options->taken = [now, fresh = std::move(*fresh)] { *now = fresh; };
+    return options;
+  };
+}
 
 // Serves until it is told to stop. What it says when it is ready goes to standard output.
 template <class Options, class Serve>

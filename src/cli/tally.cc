@@ -6,6 +6,7 @@
 
 #include "cli/answer.h"
 #include "cli/input.h"
+#include "cli/pages.h"
 #include "cli/request.h"
 #include "cli/target.h"
 #include "cli/terminal.h"
@@ -60,7 +61,10 @@ bool is_idempotent(const Invocation& invocation) {
 // Only what would count twice needs an id of its own.
 int merge(const Invocation& invocation, Target& target, api::JsonObject& body, const RequestId& id,
           std::size_t batch = 1, const std::string& what = "it") {
-  add_texts(body, invocation, {"at", "window", "ttl"});
+  add_texts(body, invocation, {"at"});
+  add_durations(body, invocation, {"window", "ttl"});
+  const auto id_ttl = invocation.option("id-ttl");
+  if (id_ttl && id.is_given()) body.raw("id_ttl", json_or_text(*id_ttl));
   const auto request_with = [&](const std::string& members) {
     return request_for(invocation, "POST", path_to("tallies", invocation.words[0]), members);
   };
@@ -155,41 +159,95 @@ void print_tallies(const std::vector<std::string>& keys, api::Json body) {
   table.print();
 }
 
+void print_series(api::Json body) {
+  Table table({"AT", "VALUE"});
+  for (const api::Json row : body.at_key("series")) {
+    table.add({member(row, "at"), member(row, "value")});
+  }
+  table.print();
+}
+
+void print_listed(api::Json page) {
+  Table table({"KEY", "KIND", "WINDOW"});
+  for (const api::Json tally : page.at_key("tallies")) {
+    table.add({member(tally, "key"), member(tally, "kind"), member(tally, "window")});
+  }
+  table.print();
+}
+
+int list(const Invocation& invocation) { return list_pages(invocation, "tallies", print_listed); }
+
+// Sent once: a repeat might remove what another has begun since.
+int remove(const Invocation& invocation) {
+  if (invocation.words.empty()) {
+    if (invocation.option("prefix")) {
+      return remove_pages(invocation, "tallies", "tally", "tallies");
+    }
+    return print_error(invocation, {ErrorCode::invalid, "it takes a KEY, or --prefix P"});
+  }
+  if (invocation.option("prefix") || invocation.flag("dry-run")) {
+    return print_error(invocation, {ErrorCode::invalid, "--prefix is without a KEY"});
+  }
+  const auto answer =
+      open_target(invocation)
+          ->write(request_for(invocation, "DELETE", path_to("tallies", invocation.words[0])),
+                  {.repeat = remote::Repeat::never});
+  return print_answer(invocation, answer, print_members);
+}
+
 int read(const Invocation& invocation) {
   const auto& keys = invocation.words;
   const auto target = open_target(invocation);
   if (keys.size() == 1) {
-    const std::string query = query_of(invocation, {"from", "to", "item"});
+    std::string query = query_of(invocation, {"from", "to", "last", "item", "limit"});
+    if (invocation.flag("series")) {
+      query.append(query.empty() ? "?" : "&").append("series=true");
+      return print_answer(
+          invocation,
+          target->call(request_for(invocation, "GET", path_to("tallies", keys[0]) + query)),
+          print_series);
+    }
     return print_answer(
         invocation,
         target->call(request_for(invocation, "GET", path_to("tallies", keys[0]) + query)),
         print_tally);
   }
-  if (invocation.option("item")) {
-    return print_error(invocation, {ErrorCode::invalid, "--item is for one KEY"});
+  if (invocation.option("item") || invocation.option("limit") || invocation.flag("series")) {
+    return print_error(invocation,
+                       {ErrorCode::invalid, "--item, --limit and --series are for one KEY"});
   }
   api::JsonObject body;
   body.raw("keys", api::json_array(keys, api::json_text));
   add_texts(body, invocation, {"from", "to"});
+  add_durations(body, invocation, {"last"});
   return print_answer(
       invocation, target->call(request_for(invocation, "POST", "/v1/tallies/read", body.finish())),
       [&](api::Json answer) { print_tallies(keys, answer); });
 }
 
-constexpr std::array kNumberOptions = {Option{"id"}, Option{"request"}, Option{"at"},
-                                       Option{"window"}, Option{"ttl"}};
-constexpr std::array kAddOptions = {Option{"id"},  Option{"request"},
-                                    Option{"at"},  Option{"window"},
-                                    Option{"ttl"}, Option{"real", Option::Kind::flag}};
-constexpr std::array kDistinctOptions = {Option{"id"},     Option{"request"}, Option{"at"},
-                                         Option{"window"}, Option{"ttl"},     Option{"precision"}};
-constexpr std::array kTopOptions = {Option{"id"},     Option{"request"}, Option{"at"},
-                                    Option{"window"}, Option{"ttl"},     Option{"counters"},
-                                    Option{"count"}};
-constexpr std::array kBloomOptions = {Option{"id"},     Option{"request"}, Option{"at"},
-                                      Option{"window"}, Option{"ttl"},     Option{"capacity"},
-                                      Option{"rate"}};
-constexpr std::array kReadOptions = {Option{"from"}, Option{"to"}, Option{"item"}};
+constexpr std::array kNumberOptions = {Option{"id"}, Option{"request"}, Option{"id-ttl"},
+                                       Option{"at"}, Option{"window"},  Option{"ttl"}};
+constexpr std::array kAddOptions = {Option{"id"},
+                                    Option{"request"},
+                                    Option{"id-ttl"},
+                                    Option{"at"},
+                                    Option{"window"},
+                                    Option{"ttl"},
+                                    Option{"real", Option::Kind::flag}};
+constexpr std::array kDistinctOptions = {Option{"id"},       Option{"request"}, Option{"id-ttl"},
+                                         Option{"at"},       Option{"window"},  Option{"ttl"},
+                                         Option{"precision"}};
+constexpr std::array kTopOptions = {Option{"id"},       Option{"request"}, Option{"id-ttl"},
+                                    Option{"at"},       Option{"window"},  Option{"ttl"},
+                                    Option{"counters"}, Option{"count"}};
+constexpr std::array kBloomOptions = {Option{"id"},       Option{"request"}, Option{"id-ttl"},
+                                      Option{"at"},       Option{"window"},  Option{"ttl"},
+                                      Option{"capacity"}, Option{"rate"}};
+constexpr std::array kReadOptions = {Option{"from"},  Option{"to"},
+                                     Option{"last"},  Option{"item"},
+                                     Option{"limit"}, Option{"series", Option::Kind::flag}};
+constexpr std::array kRemoveOptions = {Option{"prefix"}, Option{"dry-run", Option::Kind::flag}};
+constexpr std::array kListOptions = {Option{"prefix"}, Option{"limit"}};
 
 constexpr std::string_view kItems = "a KEY and any number of ITEMs";
 
@@ -202,6 +260,8 @@ constexpr std::array kVerbs = {
     Verb{"top", 1, kAnyNumber, kItems, kTopOptions, sketch},
     Verb{"bloom", 1, kAnyNumber, kItems, kBloomOptions, sketch},
     Verb{"read", 1, kAnyNumber, "KEYs", kReadOptions, read},
+    Verb{"rm", 0, 1, "a KEY", kRemoveOptions, remove},
+    Verb{"list", 0, 0, "", kListOptions, list},
 };
 
 }  // namespace
@@ -215,18 +275,24 @@ const Command kCommand = {
        once tally distinct KEY [ITEM...] [--precision 14]
        once tally top KEY [ITEM...] [--count N] [--counters 1000]
        once tally bloom KEY [ITEM...] [--capacity 10000] [--rate 0.01]
-       once tally read KEY... [--from TIME] [--to TIME] [--item ITEM]
+       once tally read KEY... [--from TIME] [--to TIME] [--last 7d] [--item ITEM]
+       once tally read KEY --series [--last 7d] [--limit N]
+       once tally rm KEY, or rm --prefix P [--dry-run]
+       once tally list [--prefix P] [--limit N]
 
-Each merges into the tally of that KEY and prints its value; all but read also take
+Each merges into the tally of that KEY and prints its value; all but the last four also take
   --id ID        counted once, however often it is sent; also called --request
-  --window W     minute, hour or day: a tally of its own for each
+  --id-ttl 24h   how long the id is known, with --id
+  --window W     minute, hour, day, or a time such as 15m or 7d: a bucket of its own for each
   --at TIME      the time that it counts for, now if it is not given
   --ttl 30d      how long it is kept
 
 An AMOUNT with a fraction makes a tally of kind real, as does --real. Items are words, or the lines of
 standard input; --count counts each so many times. read prints the value, of the whole or of the
-windows that start in [--from, --to); of several KEYs a line each. With --item a bloom filter tells
-whether it has seen it; true may be wrong as often as --rate says, false never is.
+windows that start in [--from, --to), or that reach into the --last 7d; of several KEYs a line each,
+with --series a line for each window. --limit prints so many of a top. rm removes a tally, with its
+ids and its kind; list shows all tallies. With --item a bloom filter tells whether it has seen it:
+true may be wrong as often as --rate says, false never is.
 
 Exit 70: it may have been counted; repeat it with the --request that is printed.
 
@@ -239,6 +305,10 @@ Example:
   once tally bloom known alice bob
   once tally read known --item alice
   once tally read revenue visits slowest-ms
+  once tally read visits --last 7d --series
+  once tally list
+  once tally rm slowest-ms
+  once tally rm --prefix tmp/
 )help",
     .verbs = kVerbs,
 };

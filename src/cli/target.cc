@@ -12,6 +12,7 @@
 #include "directory/owner.h"
 #include "once/open.h"
 #include "open/backend.h"
+#include "remote/remote.h"
 #include "wire/problem.h"
 
 namespace once::cli {
@@ -19,7 +20,8 @@ namespace {
 
 class ServerTarget final : public Target {
  public:
-  ServerTarget(const std::string& url, std::string token) : client_(url, std::move(token)) {}
+  ServerTarget(const std::string& url, std::string token, client::ServerTrust trust)
+      : client_(url, std::move(token), std::move(trust)) {}
 
   Result<api::Response> send(const api::Request& request, Duration within) override {
     return client_.call(request, within);
@@ -100,7 +102,7 @@ std::string variable(const char* name) {
 Result<api::Response> Target::send_until_answered(const api::Request& request,
                                                   remote::Repeat repeat) {
   Result<remote::CallResult> called = remote::call_until_answered(
-      request, {.repeat = repeat, .within = kPatience, .grace = {}, .still_there = {}},
+      request, {.repeat = repeat, .within = kPatience, .grace = {}, .waits = {}, .still_there = {}},
       system_clock(), system_entropy(), [&](Duration timeout) { return send(request, timeout); });
   if (!called) return std::unexpected(std::move(called.error()));
   return std::move(called->response);
@@ -141,21 +143,50 @@ Result<std::string> named_store(const Invocation& invocation) {
   return named ? Result<std::string>(std::move(*named)) : default_store();
 }
 
-Result<std::string> store_or_server(const Invocation& invocation) {
+client::ClientFiles client_files(const Invocation& invocation) {
+  return {.ca = invocation.option("ca").value_or(""),
+          .certificate = invocation.option("client-cert").value_or(""),
+          .key = invocation.option("client-key").value_or("")};
+}
+
+Result<StorePlace> store_or_server(const Invocation& invocation) {
   Result<std::string> address = named_store(invocation);
-  if (!address) return address;
+  if (!address) return std::unexpected(std::move(address.error()));
+  const client::ClientFiles files = client_files(invocation);
+  if (is_server_address(*address)) {
+    Result<client::SharedTls> tls = client::read_tls(files);
+    if (!tls) return std::unexpected(std::move(tls.error()));
+    return StorePlace{std::move(*address), client::trusting(std::move(*tls))};
+  }
   const auto directory = directory_of(*address);
-  const auto server = directory ? directory::running_server(*directory) : std::nullopt;
-  return server ? server->url : *address;
+  const auto server = directory ? directory::running_server(*directory, files) : std::nullopt;
+  if (!server) return StorePlace{std::move(*address), {}};
+  return StorePlace{server->url, directory::trust_of(*directory, *server, files)};
+}
+
+Result<Once> open_place(const StorePlace& place, const std::string& token,
+                        const std::string& name_space) {
+  if (!is_server_address(place.address)) {
+    return open(place.address, name_space, {.wait_for_turn = kPatienceForTurn});
+  }
+  Result<std::unique_ptr<Backend>> server =
+      remote::connect(place.address, token, name_space, system_clock(), system_entropy(), {},
+                      wire::DataForm::exact, place.trust);
+  if (!server) return std::unexpected(std::move(server.error()));
+  return Once(std::move(*server));
 }
 
 Result<Once> open_library(const Invocation& invocation) {
   const Result<std::string> address = named_store(invocation);
   if (!address) return std::unexpected(address.error());
-  Result<std::unique_ptr<Backend>> backend = open_shared(
-      *address, invocation.option("namespace").value_or(""),
-      {.wait_for_turn = kPatienceForTurn, .token = invocation.option("token").value_or("")},
-      wire::DataForm::json);
+  Result<std::unique_ptr<Backend>> backend =
+      open_shared(*address, invocation.option("namespace").value_or(""),
+                  {.wait_for_turn = kPatienceForTurn,
+                   .token = invocation.option("token").value_or(""),
+                   .ca = invocation.option("ca").value_or(""),
+                   .client_cert = invocation.option("client-cert").value_or(""),
+                   .client_key = invocation.option("client-key").value_or("")},
+                  wire::DataForm::json);
   if (!backend) return std::unexpected(explained(std::move(backend.error())));
   return Once(std::move(*backend));
 }
@@ -164,11 +195,15 @@ std::unique_ptr<Target> open_target(const Invocation& invocation) {
   Result<std::string> address = named_store(invocation);
   if (!address) return std::make_unique<NoTarget>(std::move(address.error()));
   std::string token = invocation.option("token").value_or("");
-  if (address->starts_with("http://") || address->starts_with("https://")) {
-    return std::make_unique<ServerTarget>(*address, std::move(token));
+  if (is_server_address(*address)) {
+    Result<client::SharedTls> tls = client::read_tls(client_files(invocation));
+    if (!tls) return std::make_unique<NoTarget>(std::move(tls.error()));
+    return std::make_unique<ServerTarget>(*address, std::move(token),
+                                          client::trusting(std::move(*tls)));
   }
   if (const auto directory = directory_of(*address)) {
-    return std::make_unique<DirectoryTarget>(*address, *directory, std::move(token));
+    return std::make_unique<DirectoryTarget>(*address, *directory, std::move(token),
+                                             client_files(invocation));
   }
   return std::make_unique<StoreTarget>(std::move(*address));
 }

@@ -72,10 +72,21 @@ Result<Once> open_library(const Invocation& invocation);
 // either.
 Result<std::string> default_store();
 
+// What --ca, --client-cert and --client-key say.
+client::ClientFiles client_files(const Invocation& invocation);
+
 // What --store says, or the default.
 Result<std::string> named_store(const Invocation& invocation);
 
 // The same; on a directory where a server runs, the server's address.
-Result<std::string> store_or_server(const Invocation& invocation);
+struct StorePlace {
+  std::string address;
+  client::ServerTrust trust;  // If it is a server.
+};
+Result<StorePlace> store_or_server(const Invocation& invocation);
+
+// The library there, for a process that stays: a directory without a server is its own from now on.
+Result<Once> open_place(const StorePlace& place, const std::string& token,
+                        const std::string& name_space);
 
 }  // namespace once::cli

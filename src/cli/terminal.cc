@@ -57,7 +57,7 @@ std::string coloured(Colour colour, std::string_view text) {
 Colour colour_of(std::string_view state) {
   if (state == "claimed" || state == "done" || state == "first") return Colour::green;
   if (state == "busy" || state == "seen") return Colour::yellow;
-  if (state == "failed" || state == "unguarded") return Colour::red;
+  if (state == "abandoned" || state == "failed" || state == "unguarded") return Colour::red;
   return Colour::plain;
 }
 
@@ -86,6 +86,25 @@ std::string member(api::Json object, std::string_view name) {
   return object.at_key(name).get(value) == simdjson::SUCCESS ? shown(value) : "";
 }
 
+namespace {
+
+// A text of several lines, those after the first under it.
+std::string in_lines(api::Json value, std::size_t indent) {
+  std::string_view text;
+  if (value.get(text) != simdjson::SUCCESS) return shown(value);
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  std::string out;
+  for (;;) {
+    const std::size_t end = text.find('\n');
+    out += shown(text.substr(0, end));
+    if (end == std::string_view::npos) return out;
+    text.remove_prefix(end + 1);
+    out.append("\n").append(indent, ' ');
+  }
+}
+
+}  // namespace
+
 void print_members(api::Json object) {
   simdjson::dom::object members;
   if (object.get(members) != simdjson::SUCCESS) return;
@@ -94,7 +113,7 @@ void print_members(api::Json object) {
   for (const auto& [name, value] : members) {
     std::string label = padded(name, widest + 2);
     std::ranges::replace(label, '_', ' ');
-    const std::string text = shown(value);
+    const std::string text = in_lines(value, widest + 2);
     std::cout << coloured(Colour::faint, label)
               << coloured(name == "state" ? colour_of(text) : Colour::plain, text) << '\n';
   }
@@ -117,10 +136,25 @@ void Table::print() const {
   }
 }
 
-Progress::Progress(std::string what, Output output)
+namespace {
+
+// "[######----]  60 %  "; nothing without a total.
+std::string bar_of(std::uint64_t count, std::uint64_t total) {
+  if (total == 0) return "";
+  constexpr std::uint64_t kWidth = 24;
+  count = std::min(count, total);
+  const auto full = static_cast<std::size_t>(count * kWidth / total);
+  return "[" + std::string(full, '#') + std::string(kWidth - full, '-') + "] " +
+         std::to_string(count * 100 / total) + " %  ";
+}
+
+}  // namespace
+
+Progress::Progress(std::string what, Output output, std::uint64_t total)
     : what_(std::move(what)),
       visible_(::isatty(STDERR_FILENO) == 1 &&
                (output == Output::at_the_end || ::isatty(STDOUT_FILENO) == 0)),
+      total_(total),
       began_(Clock::now()),
       next_(began_ + kFirst) {}
 
@@ -135,7 +169,7 @@ void Progress::add(std::uint64_t count) {
   next_ = now + kEvery;
   shown_ = true;
   const std::chrono::duration<double> taken = now - began_;
-  std::cerr << "\r\x1b[K" << count_ << ' ' << what_ << ", "
+  std::cerr << "\r\x1b[K" << bar_of(count_, total_) << count_ << ' ' << what_ << ", "
             << static_cast<std::uint64_t>(static_cast<double>(count_) / taken.count()) << "/s"
             << std::flush;
 }

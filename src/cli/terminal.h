@@ -48,8 +48,8 @@ class Progress {
  public:
   enum class Output : std::uint8_t { as_it_goes, at_the_end };
 
-  // `what` is counted: "ids", "items".
-  Progress(std::string what, Output output);
+  // `what` is counted: "ids", "items". With `total`, a bar shows how much of it is done.
+  Progress(std::string what, Output output, std::uint64_t total = 0);
   ~Progress();  // Takes the line away.
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -61,6 +61,7 @@ class Progress {
 
   const std::string what_;
   const bool visible_;
+  const std::uint64_t total_;
   const Clock::time_point began_;
   Clock::time_point next_;
   std::uint64_t count_ = 0;

@@ -12,7 +12,8 @@ int make(const Invocation& invocation) {
   api::JsonObject body;
   if (const auto bound = invocation.option("namespace")) body.text("namespace", *bound);
   if (invocation.flag("read-only")) body.boolean("read_only", true);
-  add_texts(body, invocation, {"label", "expires"});
+  add_texts(body, invocation, {"label"});
+  add_durations(body, invocation, {"expires"});
   // The namespace is what the token is bound to, not where the request goes.
   api::Request request{"POST", "/v1/tokens", {}, body.finish()};
   // Sent once: the token of a first try would be known to nobody, and stay.
@@ -40,7 +41,9 @@ int list(const Invocation& invocation) {
 
 int revoke(const Invocation& invocation) {
   const api::Request request{"DELETE", path_to("tokens", invocation.words[0]), {}, ""};
-  return print_answer(invocation, open_target(invocation)->write(request), [](api::Json) {});
+  return print_answer(invocation,
+                      open_target(invocation)->write(request, {.repeat = remote::Repeat::never}),
+                      [](api::Json) {});
 }
 
 constexpr std::array kNewOptions = {Option{"read-only", Option::Kind::flag}, Option{"label"},

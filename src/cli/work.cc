@@ -12,10 +12,6 @@
 namespace once::cli::work_command {
 namespace {
 
-std::unexpected<Error> wrong(std::string message) {
-  return failure(ErrorCode::invalid, std::move(message));
-}
-
 std::string owner_of(const Invocation& invocation) {
   if (const auto owner = invocation.option("owner")) return *owner;
   std::array<char, 256> host{};
@@ -36,8 +32,18 @@ Result<void> read_worker(const Invocation& invocation, WorkerOptions& worker) {
   }
   if (!ok) return ok;
   const std::string from = invocation.option("key-from").value_or("");
-  worker.key.body = from == "body";
-  if (!worker.key.body) worker.key.attribute = from;
+  constexpr std::string_view kHeader = "header:";
+  constexpr std::string_view kPointer = "body:";
+  if (from == "body") {
+    worker.key.body = true;
+  } else if (from.starts_with(kPointer)) {
+    worker.key.pointer = from.substr(kPointer.size());
+    if (!worker.key.pointer.starts_with('/')) {
+      return wrong("--key-from body: takes a JSON pointer, such as body:/order/id");
+    }
+  } else {
+    worker.key.attribute = from.starts_with(kHeader) ? from.substr(kHeader.size()) : from;
+  }
   worker.owner = owner_of(invocation);
   return {};
 }
@@ -61,15 +67,22 @@ Result<work::ServeOptions> options_of(const Invocation& invocation) {
       !ok) {
     return std::unexpected(std::move(ok.error()));
   }
-  Result<std::string> store = store_or_server(invocation);
+  Result<StorePlace> store = store_or_server(invocation);
   if (!store) return std::unexpected(std::move(store.error()));
-  options.store = std::move(*store);
-  options.token = invocation.option("token").value_or("");
-  options.name_space = invocation.option("namespace").value_or(options.name_space);
+  options.store = store->address;
+  options.open = [place = std::move(*store), token = invocation.option("token").value_or(""),
+                  name_space = invocation.option("namespace").value_or("default")] {
+    return open_place(place, token, name_space);
+  };
+  Result<client::SharedTls> tls = client::read_tls(client_files(invocation));
+  if (!tls) return std::unexpected(std::move(tls.error()));
+  options.http_tls = std::move(*tls);
   Result<server::JournalOptions> journal = journal_of(invocation);
   if (!journal) return std::unexpected(std::move(journal.error()));
   options.journal = std::move(*journal);
   options.metrics_listen = invocation.option("metrics-listen").value_or("");
+  // A file may have a certificate for servers: without that port it is nothing to a worker.
+  if (!options.metrics_listen.empty()) options.metrics_tls = tls_files(invocation);
   return options;
 }
 
@@ -80,9 +93,10 @@ int run(const Invocation& invocation) {
 }
 
 constexpr std::array kOptions = {
-    Option{"concurrency"},    Option{"max-attempts"}, Option{"lease"}, Option{"ttl"},
-    Option{"retry-delay"},    Option{"key-from"},     Option{"http"},  Option{"http-timeout"},
-    Option{"metrics-listen"}, Option{"owner"},        Option{"log"},
+    Option{"concurrency"},    Option{"max-attempts"}, Option{"lease"},   Option{"ttl"},
+    Option{"retry-delay"},    Option{"key-from"},     Option{"http"},    Option{"http-timeout"},
+    Option{"metrics-listen"}, Option{"tls-cert"},     Option{"tls-key"}, Option{"tls-client-ca"},
+    Option{"owner"},          Option{"log"},
 };
 constexpr std::array kVerbs = {Verb{.least = 1,
                                     .most = kAnyNumber,
@@ -126,12 +140,16 @@ They happen together with the completion, or not at all: exactly once.
   --lease 30s         how long another worker waits when this one dies; renewed meanwhile
   --ttl 24h           how long a done message is known; longer than it may be delivered again
   --retry-delay 1s    after the first failure; doubled with each, up to 5m
-  --key-from NAME     the attribute that a message is known by. Without it, or where it is missing:
-                      its id. CloudEvents are always known by source and id. 'body': by its body
+  --key-from FROM     what a message is known by: header:NAME, an attribute or a header;
+                      body:/order/id, what that JSON pointer finds in its body; or body, all of it.
+                      Without it, or where it is missing: its id. CloudEvents are always known by
+                      source and id
   --http-timeout 5m   for an answer
   --owner NAME        who this is, for 'once claim show'; HOST:PID otherwise
   --log text|json     write a line to standard error for each delivery; otherwise for troubles only
   --metrics-listen HOST:PORT    answer GET /metrics and /healthz there
+  --tls-cert FILE, --tls-key FILE, --tls-client-ca FILE
+                      speak https on that port, as 'once serve' does
 
 TERM lets it finish what is under way and take no more; a second one ends it at once.
 

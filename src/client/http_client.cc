@@ -122,11 +122,16 @@ api::Response response_of(Parser& parser) {
   return response;
 }
 
+Result<SharedTls> make_shared_tls(const net::TlsFiles& files) {
+  Result<std::unique_ptr<net::TlsContext>> made = net::make_tls_context(files);
+  if (!made) return std::unexpected(std::move(made.error()));
+  return std::move(*made);
+}
+
 // Read once: it is slow.
-Result<net::TlsContext*> authorities() {
-  static const Result<std::unique_ptr<net::TlsContext>> context = net::make_tls_context("");
-  if (!context) return std::unexpected(context.error());
-  return context->get();
+Result<SharedTls> authorities() {
+  static const Result<SharedTls> context = make_shared_tls({});
+  return context;
 }
 
 // Becomes readable when a stop is requested.
@@ -180,23 +185,26 @@ class HttpClient::Connection {
  public:
   explicit Connection(std::stop_token stopped) : stop_(std::move(stopped)) {}
 
-  Result<void> open(const Url& url, Deadline deadline) {
+  Result<void> open(const Url& url, net::TlsContext* tls, Deadline deadline) {
     const net::Until until(deadline, stop_.descriptor());
     net::Endpoint endpoint{url.host, 0};
     std::from_chars(url.port.data(), url.port.data() + url.port.size(), endpoint.port);
     Result<net::Socket> socket = net::connect_to(endpoint, until);
     if (!socket) return std::unexpected(std::move(socket.error()));
-    if (!url.tls) {
+    if (tls == nullptr) {
       channel_ = net::plain_channel(std::move(*socket));
     } else {
-      const Result<net::TlsContext*> trusted = authorities();
-      if (!trusted) return std::unexpected(trusted.error());
-      auto channel = (*trusted)->wrap(std::move(*socket), url.host, until);
+      auto channel = tls->wrap(std::move(*socket), url.host, until);
       if (!channel) return std::unexpected(std::move(channel.error()));
       channel_ = std::move(*channel);
     }
     used_ = std::chrono::steady_clock::now();
     return {};
+  }
+
+  void take_over(std::unique_ptr<net::Channel> channel) {
+    channel_ = std::move(channel);
+    used_ = std::chrono::steady_clock::now();
   }
 
   enum class Sent : std::uint8_t { all, broken, too_late };
@@ -248,11 +256,11 @@ class HttpClient::Connection {
   }
 
   // Not if anything came since the last answer: the server's farewell, or the end of the stream.
-  bool is_idle() const {
-    char byte = 0;
-    const auto got = ::recv(channel_->descriptor(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return unread_.empty() && got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-  }
+  bool is_idle() const { return unread_.empty() && channel_->is_idle(); }
+
+  // Why the server refused the connection after it was opened, before its first answer: with TLS
+  // 1.3 it sees our certificate only then. Empty if it did not.
+  std::string refusal() const { return has_answered_ ? "" : channel_->refusal(); }
 
  private:
   enum class Filled : std::uint8_t { some, ended, too_late };
@@ -280,6 +288,7 @@ class HttpClient::Connection {
       if (!came) return Filled::ended;
       if (*came > 0) {
         used_ = std::chrono::steady_clock::now();
+        has_answered_ = true;
         unread_.append(room_.data(), *came);
         return Filled::some;
       }
@@ -295,12 +304,25 @@ class HttpClient::Connection {
   const StopSignal stop_;
   std::unique_ptr<net::Channel> channel_;
   std::string unread_;
+  bool has_answered_ = false;
   std::array<char, kPiece> room_{};  // Not on the stack, where it would be cleared for each read.
   std::chrono::steady_clock::time_point used_;
 };
 
-HttpClient::HttpClient(std::string_view url, std::string token, MakeChallenge challenge)
-    : url_(parse_url(url)), token_(std::move(token)), make_challenge_(std::move(challenge)) {}
+Result<SharedTls> read_tls(const ClientFiles& files) {
+  if (files == ClientFiles{}) return nullptr;
+  return make_shared_tls({files.certificate, files.key, files.ca});
+}
+
+void replace_tls(net::TlsContext& used, const net::TlsContext& fresh) { used.adopt(fresh); }
+
+ServerTrust trusting(SharedTls tls) {
+  if (tls == nullptr) return {};
+  return {.challenge = {}, .tls = [tls = std::move(tls)] { return tls; }};
+}
+
+HttpClient::HttpClient(std::string_view url, std::string token, ServerTrust trust)
+    : url_(parse_url(url)), token_(std::move(token)), trust_(std::move(trust)) {}
 
 HttpClient::HttpClient(std::string_view url, const Forwarding& forwarding)
     : url_(parse_url(url)), forwarding_(forwarding) {}
@@ -313,17 +335,40 @@ std::unexpected<Error> HttpClient::broken(ErrorCode code, const std::string& why
   return failure(code, scheme + url_->authority + ": " + why);
 }
 
+// What a server does not take at all, because it refuses who sent it, has not happened.
+std::unexpected<Error> HttpClient::unanswered(const api::Request& request, const std::string& why) {
+  const std::string refusal = connection_->refusal();
+  if (refusal.empty()) return broken(lost(request), why);
+  return broken(ErrorCode::unavailable, "the server refused TLS: " + refusal);
+}
+
+// Null without TLS.
+Result<SharedTls> HttpClient::tls() const {
+  if (!url_->tls) return nullptr;
+  if (forwarding_ && forwarding_->tls != nullptr) return forwarding_->tls;
+  Result<SharedTls> own = trust_.tls ? trust_.tls() : nullptr;
+  return own && *own == nullptr ? authorities() : own;
+}
+
 Result<void> HttpClient::connect(Deadline until) {
+  const Result<SharedTls> tls = this->tls();
+  if (!tls) return failure(tls.error().code, tls.error().message);
   connection_ =
       std::make_unique<Connection>(forwarding_ ? forwarding_->stopped : std::stop_token());
+  if (forwarding_ && forwarding_->dial) {
+    Result<std::unique_ptr<net::Channel>> channel = forwarding_->dial();
+    if (!channel) return broken(ErrorCode::unavailable, channel.error().message);
+    connection_->take_over(std::move(*channel));
+    return {};
+  }
   const Deadline soon = std::chrono::steady_clock::now() + kConnectWithin;
-  const Result<void> opened = connection_->open(*url_, std::min(until, soon));
+  const Result<void> opened = connection_->open(*url_, tls->get(), std::min(until, soon));
   if (!opened) return broken(ErrorCode::unavailable, opened.error().message);
-  return make_challenge_ ? challenge(std::min(until, soon)) : Result<void>();
+  return trust_.challenge ? challenge(std::min(until, soon)) : Result<void>();
 }
 
 Result<void> HttpClient::challenge(Deadline until) {
-  const Challenge asked = make_challenge_();
+  const Challenge asked = trust_.challenge();
   const std::optional<std::string> bytes = try_bytes_of(asked.request, *url_, "");
   std::size_t sent = 0;
   if (!bytes || connection_->write(*bytes, until, sent) != Connection::Sent::all) {
@@ -378,7 +423,7 @@ Result<api::Response> HttpClient::receive(const api::Request& request, Deadline 
     if (!trouble && parser.get().result_int() < 200) continue;  // The answer is still to come.
     api::Response response = head_of(parser, forwarding_ ? Kept::all : Kept::all_but_framing);
     if (!trouble) trouble = connection_->read(parser, until);
-    if (trouble) return broken(lost(request), *trouble);
+    if (trouble) return unanswered(request, *trouble);
     response.body = std::move(parser.get().body());
     if (!parser.keep_alive()) connection_.reset();
     return response;
@@ -395,7 +440,7 @@ Result<api::Response> HttpClient::receive_streamed(const api::Request& request,
     parser->body_limit(boost::none);
     parser->skip(request.method == "HEAD");
     const auto trouble = connection_->read_header(*parser, until());
-    if (trouble) return broken(lost(request), *trouble);
+    if (trouble) return unanswered(request, *trouble);
   } while (parser->get().result_int() < 200);
   api::Response response = head_of(*parser, Kept::all);
   const bool is_held = options.timeout_kind == StreamOptions::TimeoutKind::whole ||
@@ -406,7 +451,7 @@ Result<api::Response> HttpClient::receive_streamed(const api::Request& request,
     parser->get().body().data = some.data();
     parser->get().body().size = some.size();
     const auto trouble = connection_->read_some(*parser, until());
-    if (trouble) return broken(lost(request), *trouble);
+    if (trouble) return unanswered(request, *trouble);
     response.body.append(some.data(), some.size() - parser->get().body().size);
     if (!begun && response.body.size() <= options.hold) continue;
     const std::string piece = std::exchange(response.body, {});

@@ -21,7 +21,15 @@
 #include "once/time.h"
 #include "wire/message.h"
 
+namespace once::net {
+class Channel;
+class TlsContext;
+}  // namespace once::net
+
 namespace once::client {
+
+// What TLS trusts on a new connection, and who we are there. Null: whom the machine trusts.
+using SharedTls = std::shared_ptr<net::TlsContext>;
 
 // For those that pass on what others ask, which must not be sent twice.
 struct Forwarding {
@@ -31,6 +39,11 @@ struct Forwarding {
   // For how long a connection may have been idle, unless the request is a GET or HEAD. Well below
   // the time after which servers close idle ones.
   Duration reuse_within = std::chrono::seconds(1);
+
+  SharedTls tls = nullptr;
+
+  // Opens a connection, in place of TCP and TLS. For tests of what a server may answer.
+  std::function<Result<std::unique_ptr<net::Channel>>()> dial;
 };
 
 // Shows that the server is the one that is meant. It is asked on each new connection before
@@ -40,6 +53,29 @@ struct Challenge {
   std::function<bool(const api::Response&)> is_answered_by;
 };
 using MakeChallenge = std::function<Challenge()>;
+
+// How a client knows that it talks to the server that is meant. Each is asked for on each new
+// connection, if it is there.
+struct ServerTrust {
+  MakeChallenge challenge;
+  std::function<Result<SharedTls>()> tls;
+};
+
+// Files in PEM form: authorities to trust (empty: those of the machine), our certificate and its
+// key, which may be in the same file.
+struct ClientFiles {
+  std::string ca;
+  std::string certificate;
+  std::string key;
+
+  friend bool operator==(const ClientFiles&, const ClientFiles&) = default;
+};
+
+// What the files say, read now. Null if none is named. `invalid`, naming the file that is wrong.
+Result<SharedTls> read_tls(const ClientFiles& files);
+// What `fresh` says counts from now on, wherever `used` is.
+void replace_tls(net::TlsContext& used, const net::TlsContext& fresh);
+ServerTrust trusting(SharedTls tls);
 
 // How to receive an answer that may be too long to hold.
 struct StreamOptions {
@@ -60,9 +96,9 @@ struct StreamOptions {
 class HttpClient {
  public:
   // `url` is http://host, https://host, or either with a port; with any other, every call is
-  // `invalid`. A token that is not empty is sent as a bearer token. A server that does not answer
-  // the challenge, if there is one, is `unavailable`.
-  explicit HttpClient(std::string_view url, std::string token = "", MakeChallenge challenge = {});
+  // `invalid`. A token that is not empty is sent as a bearer token. A server that is not to be
+  // trusted is `unavailable`.
+  explicit HttpClient(std::string_view url, std::string token = "", ServerTrust trust = {});
 
   // Answers keep all their headers, also those about framing and dates.
   HttpClient(std::string_view url, const Forwarding& forwarding);
@@ -105,10 +141,14 @@ class HttpClient {
 
   // Closes the connection.
   std::unexpected<Error> broken(ErrorCode code, const std::string& why);
+  // The same, for a request that was sent and whose answer did not come.
+  std::unexpected<Error> unanswered(const api::Request& request, const std::string& why);
+
+  Result<SharedTls> tls() const;
 
   const std::optional<Url> url_;
   const std::string token_;
-  const MakeChallenge make_challenge_;
+  const ServerTrust trust_;
   const std::optional<Forwarding> forwarding_;
   std::unique_ptr<Connection> connection_;
 };

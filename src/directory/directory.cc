@@ -68,7 +68,7 @@ class Switch {
   };
 
   bool is_owner(const std::string& url) const {
-    const std::optional<ServerAddress> server = running_server(options_.directory);
+    const std::optional<ServerAddress> server = running_server(options_.directory, options_.own);
     return server && server->url == url;
   }
 
@@ -90,8 +90,9 @@ class Switch {
       }
       changing_ = true;
     }
-    Result<Owner> owner = find_owner(options_.directory, options_.open,
-                                     std::min(deadline.left(), options_.wait_for_turn), clock_);
+    Result<Owner> owner =
+        find_owner(options_.directory, options_.open,
+                   std::min(deadline.left(), options_.wait_for_turn), clock_, options_.own);
     const Lock lock(mutex_);
     changing_ = false;
     settled_.notify_all();
@@ -111,7 +112,8 @@ class Switch {
     if (server_ == nullptr || server.secret != server_secret_) {
       Result<std::unique_ptr<Backend>> connected = remote::connect(
           url, options_.token, options_.name_space, clock_, entropy_,
-          [this, url] { return is_owner(url); }, options_.form, challenge_of(server));
+          [this, url] { return is_owner(url); }, options_.form,
+          trust_of(options_.directory, server, options_.own));
       if (!connected) return std::unexpected(std::move(connected.error()));
       server_ = std::move(*connected);
       server_secret_ = server.secret;
@@ -192,23 +194,39 @@ class DirectoryClaims final : public Claims {
     return to_.call(within,
                     [&](Backend& owner, Duration left) { return owner.claims().show(name, left); });
   }
-  Result<claims::ClaimPage> list(std::optional<ClaimState::Kind> kind, std::string cursor,
+  Result<claims::ClaimPage> list(const claims::ClaimFilter& filter, std::string cursor,
                                  std::size_t limit, Duration within) override {
     return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.claims().list(kind, cursor, limit, left);
+      return owner.claims().list(filter, cursor, limit, left);
     });
   }
-  Result<std::vector<bool>> seen(std::span<const std::string> ids, Duration ttl,
-                                 std::string request, Duration within) override {
-    Result<std::vector<bool>> first = to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.claims().seen(ids, ttl, request, left);
+  Result<claims::BulkOutcome> forget_all(const claims::BulkRequest& request,
+                                         Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.claims().forget_all(request, left);
     });
-    Result<claims::Seen> seen =
-        first ? Result<claims::Seen>(claims::Seen{std::move(*first), false})
-              : Result<claims::Seen>(std::unexpected(std::move(first.error())));
-    seen = claims::or_proceed(std::move(seen), ids.size(), if_store_down_);
-    if (!seen) return std::unexpected(std::move(seen.error()));
-    return std::move(seen->first);
+  }
+  Result<claims::BulkOutcome> retry_all(const claims::BulkRequest& request,
+                                        Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.claims().retry_all(request, left);
+    });
+  }
+  Result<claims::Seen> mark(std::span<const std::string> ids, Duration ttl, std::string request,
+                            Duration within) override {
+    Result<claims::Seen> seen = to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.claims().mark(ids, ttl, request, left);
+    });
+    return claims::or_proceed(std::move(seen), ids.size(), if_store_down_);
+  }
+  Result<std::optional<claims::SeenMark>> show_seen(std::string_view id, Duration within) override {
+    return to_.call(
+        within, [&](Backend& owner, Duration left) { return owner.claims().show_seen(id, left); });
+  }
+  Result<bool> forget_seen(std::string_view id, Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.claims().forget_seen(id, left);
+    });
   }
 
  private:
@@ -226,6 +244,13 @@ class DirectoryLog final : public Log {
       return owner.log().append(stream, events, request, left);
     });
   }
+  Result<logs::EventsOutcome> append_events(std::string_view stream, std::vector<LogEvent> events,
+                                            logs::EventIds ids, const AppendRequest& request,
+                                            Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.log().append_events(stream, events, ids, request, left);
+    });
+  }
   Result<LogPage> read(std::string_view stream, const LogRead& request, Duration within) override {
     return to_.call(within, [&](Backend& owner, Duration left) {
       return owner.log().read(stream, request, left);
@@ -238,6 +263,22 @@ class DirectoryLog final : public Log {
   Result<LogEnds> trim(std::string_view stream, std::int64_t before, Duration within) override {
     return to_.call(within, [&](Backend& owner, Duration left) {
       return owner.log().trim(stream, before, left);
+    });
+  }
+  Result<std::optional<LogEnds>> close(std::string_view stream, std::optional<Duration> ttl,
+                                       Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.log().close(stream, ttl, left);
+    });
+  }
+  Result<LogRemoval> remove(std::string_view stream, Duration within) override {
+    return to_.call(
+        within, [&](Backend& owner, Duration left) { return owner.log().remove(stream, left); });
+  }
+  Result<LogList> list(std::string_view prefix, std::string cursor, std::size_t limit,
+                       Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.log().list(prefix, cursor, limit, left);
     });
   }
   Result<std::int64_t> heal(std::string_view stream, Duration grace, Duration within) override {
@@ -284,6 +325,16 @@ class DirectoryDocuments final : public Documents {
       return owner.documents().update(name, request, left);
     });
   }
+  Result<documents::DocumentPage> list(const Listing& listing, Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.documents().list(listing, left);
+    });
+  }
+  Result<BulkRemoved> remove_all(const Listing& listing, BulkRun run, Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.documents().remove_all(listing, run, left);
+    });
+  }
 
  private:
   Switch& to_;
@@ -314,6 +365,33 @@ class DirectoryTallies final : public Tallies {
       return owner.tallies().read_all(names, range, own, left);
     });
   }
+  Result<std::vector<std::optional<TallyReading>>> read_each(std::span<const TallyRead> reads,
+                                                             std::shared_ptr<const Monoid> own,
+                                                             Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.tallies().read_each(reads, own, left);
+    });
+  }
+  Result<std::optional<TallySeries>> series(std::string_view name, const TallyRange& range,
+                                            std::shared_ptr<const Monoid> own,
+                                            Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.tallies().series(name, range, own, left);
+    });
+  }
+  Result<bool> remove(std::string_view name, Duration within) override {
+    return to_.call(
+        within, [&](Backend& owner, Duration left) { return owner.tallies().remove(name, left); });
+  }
+  Result<TallyPage> list(const Listing& listing, Duration within) override {
+    return to_.call(
+        within, [&](Backend& owner, Duration left) { return owner.tallies().list(listing, left); });
+  }
+  Result<BulkRemoved> remove_all(const Listing& listing, BulkRun run, Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.tallies().remove_all(listing, run, left);
+    });
+  }
 
  private:
   Switch& to_;
@@ -332,6 +410,12 @@ class Directory final : public Backend {
                                   Effects effects, Duration within) override {
     return to_.call(within, [&](Backend& owner, Duration left) {
       return owner.commit(id, claim, effects, left);
+    });
+  }
+  Result<effects::PrepareOutcome> prepare(std::string id, std::optional<effects::ClaimPart> claim,
+                                          Effects effects, Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.prepare(id, claim, effects, left);
     });
   }
   Store* store() override { return nullptr; }

@@ -20,6 +20,7 @@ struct DirectoryOptions {
   std::string name_space = "default";           // Empty: as for remote::connect().
   std::string token;                            // For a server that asks for one.
   wire::DataForm form = wire::DataForm::exact;  // Of requests to one.
+  client::ClientFiles own;                      // Who we are to one that asks for a certificate.
 
   // How long a call waits for another process that has the store open, within its own bound.
   Duration wait_for_turn = std::chrono::seconds(10);

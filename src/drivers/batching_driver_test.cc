@@ -121,7 +121,8 @@ TEST(BatchingDriver, WakesAPausedPlanWhenItsTimeComes) {
     EXPECT_TRUE(one.has_value());
     answered.count_down();
   };
-  ASSERT_TRUE(driver.start<int>(pause_for(std::chrono::seconds(10)), done, Duration::max()));
+  ASSERT_TRUE(
+      driver.start<int>(pause_for(std::chrono::seconds(10)), done, {.patience = Duration::max()}));
   std::thread mover([&] {
     while (!answered.try_wait()) clock.advance(std::chrono::seconds(1));
   });
@@ -191,7 +192,7 @@ TEST(BatchingDriver, APlanGoesOnAndEndsAtItsExecutor) {
     ran = where.value();
     told = std::this_thread::get_id();
   };
-  ASSERT_TRUE(driver.start<std::thread::id>(count_up_twice(), done, kAttemptLife, &executor));
+  ASSERT_TRUE(driver.start<std::thread::id>(count_up_twice(), done, {.executor = &executor}));
   executor.run_next();
   EXPECT_FALSE(told.has_value());
   executor.run_next();
@@ -206,7 +207,7 @@ TEST(BatchingDriver, PlansAtTheirExecutorCountAsUnderWay) {
   BatchingDriver driver(*store, {.max_plans = 1});
   bool told = false;
   const auto done = [&](const Result<std::int64_t>&) { told = true; };
-  ASSERT_TRUE(driver.start<std::int64_t>(count_up(kHot), done, kAttemptLife, &executor));
+  ASSERT_TRUE(driver.start<std::int64_t>(count_up(kHot), done, {.executor = &executor}));
   executor.await_task();
   EXPECT_EQ(driver.run(count_up(kHot)).error().code, ErrorCode::unavailable);
   executor.run_next();
@@ -228,7 +229,7 @@ TEST(BatchingDriver, APlanWhoseExecutorIsCancelledDoesNotGoOnAfterAPause) {
   BatchingDriver driver(*store);
   std::promise<Result<std::monostate>> told;
   const auto done = [&](Result<std::monostate> given) { told.set_value(std::move(given)); };
-  ASSERT_TRUE(driver.start<std::monostate>(wait_and_count(), done, kAttemptLife, &executor));
+  ASSERT_TRUE(driver.start<std::monostate>(wait_and_count(), done, {.executor = &executor}));
   EXPECT_EQ(told.get_future().get().error().code, ErrorCode::unavailable);
   EXPECT_FALSE(store->get(kHot)->has_value());
 }
@@ -241,7 +242,7 @@ TEST(BatchingDriver, APlanThatComesBackFromItsExecutorToAStoppedDriverIsToldSo) 
     BatchingDriver driver(*store);
     ASSERT_TRUE(driver.start<std::thread::id>(
         count_up_twice(), [&](Result<std::thread::id> given) { answer = std::move(given); },
-        kAttemptLife, &executor));
+        {.executor = &executor}));
     executor.await_task();
   }
   EXPECT_FALSE(answer.has_value());

@@ -13,9 +13,9 @@ std::optional<Error> BlockingDriver::finish(Run& run, Duration patience) {
   detail::go_on(run);
   // The first step begins at once, so the clock need not be read again.
   for (bool first = true; run.leaf != nullptr; first = false) {
-    const auto* pause = std::get_if<detail::PauseStep*>(&run.step);
-    if (pause != nullptr) clock_.sleep(std::min((*pause)->length, left_until(deadline)));
-    if ((!first || pause != nullptr) && clock_.now() >= deadline) {
+    const std::optional<Duration> pause = detail::length_of(run.step);
+    if (pause) clock_.sleep(std::min(*pause, left_until(deadline)));
+    if ((!first || pause) && clock_.now() >= deadline) {
       return detail::out_of_time(saw_unknown);
     }
     detail::perform(run.step, store_, entropy_);

@@ -78,8 +78,9 @@ class CallsInFlightTest : public ::testing::Test {
   testing::LimitedStore store_{*faulty_, eight_calls(memory_->limits())};
   std::vector<StoreCall> launched_;
   Answers answers_;
-  Rounds rounds_{store_, clock_,  entropy_,
-                 8,      nullptr, [this](StoreCall call) { launched_.push_back(std::move(call)); }};
+  Rounds rounds_{store_, clock_, entropy_, 8, {.launch = [this](StoreCall call) {
+                   launched_.push_back(std::move(call));
+                 }}};
 };
 
 TEST_F(CallsInFlightTest, H37_AKeyThatIsNotAnsweredHoldsUpNoOther) {

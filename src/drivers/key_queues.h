@@ -1,5 +1,6 @@
-// A queue of waiting changes for each key. A round takes as many of them as fit into one commit.
-// One group of a key is under way at a time, so changes inside a process never overtake each other.
+// A queue for each key of the operations that wait under it. A round takes as many of them as fit
+// into one commit. One group of a key is under way at a time, so operations inside a process never
+// overtake each other.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ class KeyQueues {
  public:
   struct Group {
     Key key;
-    std::vector<Task*> members;  // Each is suspended at a ChangeStep on `key`.
+    std::vector<Task*> members;  // Each is suspended at a JoinStep under `key`.
   };
 
   KeyQueues(const Limits& limits, std::size_t max_waiting)
@@ -25,7 +26,8 @@ class KeyQueues {
   // False when the queue of the task's key is full.
   bool push(Task& task);
 
-  // The groups that may start now: one for each key with waiting changes and no group under way.
+  // The groups that may start now: one for each key with waiting operations and no group under
+  // way.
   // Their keys are busy until finish().
   std::vector<Group> take_ready();
 
@@ -50,6 +52,6 @@ class KeyQueues {
   std::vector<Key> next_round_;  // Keys that will be ready in the next round.
 };
 
-inline ChangeStep& change_step(Task& task) { return *std::get<ChangeStep*>(task.step); }
+inline JoinStep& join_step(Task& task) { return *std::get<JoinStep*>(task.step); }
 
 }  // namespace once::detail

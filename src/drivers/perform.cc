@@ -22,8 +22,9 @@ struct Performer {
     const std::vector<Transaction> each(step->transactions.begin(), step->transactions.end());
     step->answer = store.commit_each(each);
   }
-  void operator()(ChangeStep*) const {}
+  void operator()(JoinStep*) const {}
   void operator()(PauseStep*) const {}
+  void operator()(WaitStep*) const {}
   void operator()(std::monostate) const {}
 };
 
@@ -55,6 +56,14 @@ void stamp_each(std::span<const std::span<Write>> transactions, Entropy& entropy
 
 void perform(const Step& step, Store& store, Entropy& entropy) {
   std::visit(Performer{store, entropy}, step);
+}
+
+std::optional<Duration> length_of(const Step& step) {
+  if (auto* const* pause = std::get_if<PauseStep*>(&step)) return (*pause)->length;
+  if (auto* const* wait = std::get_if<WaitStep*>(&step)) {
+    return std::min((*wait)->poll, (*wait)->longest);
+  }
+  return std::nullopt;
 }
 
 bool is_unknown(const Step& step) {

@@ -10,8 +10,11 @@ namespace once::detail {
 // Gives a version to each write that needs one and has none.
 void stamp(std::span<Write> writes, Entropy& entropy);
 
-// Performs one step of any kind but change and pause, and fills in its answer.
+// Performs one step of any kind but change, pause and wait, and fills in its answer.
 void perform(const Step& step, Store& store, Entropy& entropy);
+
+// How long the step lets time pass, by a driver that wakes no plan earlier; empty for other steps.
+std::optional<Duration> length_of(const Step& step);
 
 // The same for several transactions.
 void stamp_each(std::span<const std::span<Write>> transactions, Entropy& entropy);

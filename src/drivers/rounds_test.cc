@@ -145,7 +145,7 @@ TEST_F(RoundsTest, H18_ChangesOfOneKeyAreOneCommitAndAllGetItsFinalState) {
   EXPECT_EQ(standing.value, Value(Bytes("abc")));
   EXPECT_EQ(store_->snapshot().commit_each.committed, 1U);
   for (const auto& answer : answers) {
-    EXPECT_EQ(std::get<Changed>(answer->value()).current, standing);
+    EXPECT_EQ(std::get<Changed>(answer->value()).current(), standing);
   }
 }
 
@@ -251,11 +251,11 @@ TEST_F(RoundsTest, AChangeMayKeepOrClearWhatStandsThere) {
   run_until_idle();
   admit(make({.key = kHot, .apply = [](const auto&) -> Result<Edit> { return Keep{}; }}), answers);
   run_until_idle();
-  EXPECT_EQ(std::get<Changed>(answers[1]->value()).current->value, Value(Bytes("a")));
+  EXPECT_EQ(std::get<Changed>(answers[1]->value()).current()->value, Value(Bytes("a")));
   EXPECT_EQ(store_->snapshot().commit_each.committed, 1U);
   admit(make({.key = kHot, .apply = [](const auto&) -> Result<Edit> { return Clear{}; }}), answers);
   run_until_idle();
-  EXPECT_FALSE(std::get<Changed>(answers[2]->value()).current.has_value());
+  EXPECT_FALSE(std::get<Changed>(answers[2]->value()).current().has_value());
   EXPECT_FALSE(memory_->get(kHot)->has_value());
 }
 
@@ -304,7 +304,7 @@ TEST_F(RoundsTest, ChangesThatCanBeTakenTogetherAreAppliedOnce) {
   EXPECT_EQ(standing.value, Value(Bytes("+6")));
   EXPECT_EQ(applied, 1);
   for (const auto& answer : answers) {
-    EXPECT_EQ(std::get<Changed>(answer->value()).current, standing);
+    EXPECT_EQ(std::get<Changed>(answer->value()).current(), standing);
   }
 }
 

@@ -12,6 +12,9 @@ namespace {
 // A list walks the whole store.
 constexpr std::uint64_t kWholeStore = std::numeric_limits<std::uint64_t>::max();
 
+// What a write costs besides its value, as bytes.
+constexpr std::size_t kWriteBytes = 64;
+
 // One after the other in a call, to save the way to its thread and back.
 constexpr std::size_t kScansInCall = 16;
 
@@ -85,7 +88,72 @@ void perform_commits(std::span<Task* const> tasks, Store& store) {
   }
 }
 
+std::size_t bytes_of(const Value& value) {
+  const auto* bytes = std::get_if<Bytes>(&value);
+  return bytes != nullptr ? bytes->size() : 0;
+}
+std::size_t bytes_of(const std::optional<Item>& item) { return item ? bytes_of(item->value) : 0; }
+std::size_t bytes_of(const CommitOutcome& outcome) {
+  const auto* lost = std::get_if<Lost>(&outcome);
+  return lost != nullptr ? bytes_of(lost->current) : 0;
+}
+
+struct AnsweredBytes {
+  std::size_t operator()(std::monostate) const { return 0; }
+  std::size_t operator()(const GetStep* step) const {
+    std::size_t bytes = 0;
+    if (step->answer) {
+      for (const std::optional<Item>& item : *step->answer) bytes += bytes_of(item);
+    }
+    return bytes;
+  }
+  std::size_t operator()(const GetOneStep* step) const {
+    return step->answer ? bytes_of(*step->answer) : 0;
+  }
+  std::size_t operator()(const ScanStep* step) const {
+    std::size_t bytes = 0;
+    if (step->answer) {
+      for (const Entry& entry : step->answer->entries) bytes += bytes_of(entry.item.value);
+    }
+    return bytes;
+  }
+  std::size_t operator()(const ListStep* step) const {
+    std::size_t bytes = 0;
+    if (step->answer) {
+      for (const ListPage::Listed& listed : step->answer->items) {
+        bytes += listed.key.partition.home.size() + bytes_of(listed.item.value);
+      }
+    }
+    return bytes;
+  }
+  std::size_t operator()(const CommitStep* step) const {
+    return step->answer ? bytes_of(*step->answer) : 0;
+  }
+  std::size_t operator()(const CommitEachStep* step) const {
+    std::size_t bytes = 0;
+    if (step->answer) {
+      for (const auto& outcome : *step->answer) bytes += outcome ? bytes_of(*outcome) : 0;
+    }
+    return bytes;
+  }
+  std::size_t operator()(const JoinStep* step) const {
+    return step->answer ? step->member->answered_bytes() : 0;
+  }
+  std::size_t operator()(const PauseStep*) const { return 0; }
+  std::size_t operator()(const WaitStep*) const { return 0; }
+};
+
 }  // namespace
+
+std::size_t answered_bytes(const Step& step) { return std::visit(AnsweredBytes{}, step); }
+
+std::size_t written_bytes(const Step& step) {
+  std::size_t bytes = 0;
+  for (const std::span<Write>& writes : transactions_of(step)) {
+    for (const Write& write : writes) bytes += kWriteBytes + bytes_of(write.value);
+  }
+  return bytes;
+}
 
 CallKind kind_of(const Step& step) {
   if (std::holds_alternative<CommitStep*>(step) || std::holds_alternative<CommitEachStep*>(step)) {

@@ -15,6 +15,10 @@ CallKind kind_of(const Step& step);
 // Keys, transactions or scans: what is bounded in one call.
 std::size_t size_of(const Step& step);
 
+// About how many bytes the step was answered, and how many a commit writes.
+std::size_t answered_bytes(const Step& step);
+std::size_t written_bytes(const Step& step);
+
 // The most of them in one call of that kind.
 std::size_t most_in_call(CallKind kind, const Limits& limits);
 

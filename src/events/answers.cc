@@ -136,6 +136,14 @@ Response other_tally(const EventWork& work) {
                work);
 }
 
+Response closed_log(const EventWork& work) {
+  return noted(Problem(Code::closed, "the log of the event's route is closed")
+                   .text("event_id", work.event.id)
+                   .retry_after(kLongestWait)
+                   .finish(),
+               work);
+}
+
 Response too_many(const EventWork& work) {
   return noted(Problem(Code::overloaded, "too many events wait for their handlers")
                    .text("event_id", work.event.id)

@@ -15,9 +15,10 @@ Response invalid_event(const BadEvent& bad);                    // 400
 Response handled(const EventWork& work, std::int64_t attempt);  // 200 processed
 Response duplicate(const EventWork& work, const Done& done);    // 200 skipped
 Response in_flight(const EventWork& work, const Busy& busy, Time now);
-Response overtaken(const EventWork& work);    // 409: another delivery took over the claim.
-Response other_tally(const EventWork& work);  // 409: the tally of the route is not a count.
-Response too_many(const EventWork& work);     // 503
+Response overtaken(const EventWork& work);  // 409: another delivery took over the claim.
+Response other_tally(const EventWork& work);
+Response closed_log(const EventWork& work);  // 409: the tally of the route is not a count.
+Response too_many(const EventWork& work);    // 503
 
 // 200 processed, but without protection from duplicates. AllDone::no: nor was the event added to
 // its log and tally.

@@ -52,7 +52,7 @@ Result<void> check_recordable(const EventWork& work, const Limits& limits, Time 
   if (!work.records()) return {};
   effects::Request request{.name_space = work.name_space};
   request.effects = effects_of(work);
-  const Result<effects::PreparedEffects> possible = effects::prepare(request, limits, now);
+  const Result<effects::PreparedEffects> possible = effects::prepared_effects(request, limits, now);
   if (!possible) return std::unexpected(possible.error());
   return {};
 }
@@ -103,7 +103,8 @@ Plan<Response> refuse(SharedWork work, Claimed claimed, effects::Refused why) {
     }
     co_return overtaken(*work);
   }
-  Response failed = other_tally(*work);
+  const bool closed = why.part == effects::Refused::Part::log;
+  const Response failed = closed ? closed_log(*work) : other_tally(*work);
   co_return co_await release(work, claimed, failed);
 }
 

@@ -8,6 +8,7 @@
 
 #include "api/call.h"
 #include "events/event_plans.h"
+#include "events/route_counts.h"
 
 namespace once::events {
 
@@ -30,6 +31,9 @@ class PlannedEvents final : public api::EventReceiver {
   explicit PlannedEvents(EventOptions options = {}) : options_(std::move(options)) {}
 
   api::Answer receive(api::Call& call) override;
+  std::vector<api::EventRouteReport> routes() const override {
+    return RouteCounts().report(options_.routes);  // It lives for one command: nothing is counted.
+  }
 
  private:
   const EventOptions options_;

@@ -43,15 +43,44 @@ Duration patience_for(const EventRequest& request, Duration work) {
 }  // namespace
 
 EventService::EventService(BatchingDriver& driver, EventOptions options, Clock& clock)
-    : driver_(driver), options_(std::move(options)), clock_(clock) {
+    : driver_(driver),
+      options_(std::make_shared<const EventOptions>(std::move(options))),
+      clock_(clock),
+      forwarder_(this->options()->tls) {
+  prepare_forwards(this->options()->routes);
+  counts_.set_routes(this->options()->routes);
+}
+
+void EventService::prepare_forwards(const EventRoutes& routes) {
   std::optional<Duration> shortest;
-  for (const EventRoute& route : options_.routes) {
-    if (!route.forward.empty()) shortest = std::min(shortest.value_or(route.lease), route.lease);
+  std::size_t forwarding = 0;
+  for (const EventRoute& route : routes) {
+    if (route.forward.empty()) continue;
+    shortest = std::min(shortest.value_or(route.lease), route.lease);
+    ++forwarding;
   }
   if (!shortest) return;
-  leases_.emplace(driver, clock, *shortest);
-  forwards_.emplace(options_.forwards, 4 * options_.forwards,
+  if (leases_) return leases_->expect(*shortest);
+  leases_.emplace(driver_, clock_, *shortest);
+  const std::shared_ptr<const EventOptions> now = options();
+  // A route leaves some of its namespace's share to the others.
+  const unsigned route_share = forwarding > 1 ? now->share * now->share / 100 : 100;
+  forwards_.emplace(WorkQueueOptions{.threads = now->forwards,
+                                     .max_waiting = 4 * now->forwards,
+                                     .share = now->share,
+                                     .part_share = route_share},
                     [this] { return [this](const Job& job) { forward(job); }; });
+  may_forward_ = true;
+}
+
+// Events of the old routes may be under way: each has a copy of its route, and forwarding stays
+// possible when no route forwards any more. The share of a route stays that of the first routes.
+void EventService::set_routes(EventRoutes routes) {
+  prepare_forwards(routes);
+  counts_.set_routes(routes);
+  auto fresh = std::make_shared<EventOptions>(*options());
+  fresh->routes = std::move(routes);
+  options_.store(std::move(fresh));
 }
 
 void EventService::stop() {
@@ -62,9 +91,10 @@ void EventService::stop() {
 }
 
 api::Answer EventService::receive(api::Call& call) {
-  auto request = parse_event_request(call, options_);
+  const std::shared_ptr<const EventOptions> options = this->options();
+  auto request = parse_event_request(call, *options);
   if (!request) return std::move(request.error());
-  const Duration patience = patience_for(*request, options_.work);
+  const Duration patience = patience_for(*request, options->work);
   return api::Deferred{patience, [this, request = std::move(*request)](
                                      ForwardContext context, api::Deferred::Done done) mutable {
                          start(std::move(request), std::move(context), std::move(done));
@@ -90,7 +120,7 @@ void EventService::advance(const std::shared_ptr<Delivery>& delivery) {
 
 // While stopping, the driver would never answer.
 void EventService::begin(Job job) {
-  if (stopping_) return job.delivery->answered(job.index, too_many(*job.work()));
+  if (stopping_) return answered(job, too_many(*job.work()));
   if (job.work()->forwards()) {
     admit(std::move(job));
   } else {
@@ -109,20 +139,19 @@ void EventService::process(Job job) {
             outcome ? std::move(*outcome) : not_recorded(*shared->work(), outcome.error(), false));
         advance(shared->delivery);
       });
-  if (!started) shared->delivery->answered(shared->index, too_many(*shared->work()));
+  if (!started) answered(*shared, too_many(*shared->work()));
 }
 
 void EventService::admit(Job job) {
   job.asked = clock_.now();
   const auto shared = std::make_shared<Job>(std::move(job));
-  const Result<void> started = driver_.start<Admission>(
-      events::admit(shared->work()),
-      [this, shared](Result<Admission> outcome) {
-        on_admitted(*shared, std::move(outcome));
-        advance(shared->delivery);
-      },
-      kCheckWithin);
-  if (!started) shared->delivery->answered(shared->index, too_many(*shared->work()));
+  const Result<void> started = driver_.start<Admission>(events::admit(shared->work()),
+                                                        [this, shared](Result<Admission> outcome) {
+                                                          on_admitted(*shared, std::move(outcome));
+                                                          advance(shared->delivery);
+                                                        },
+                                                        {.patience = kCheckWithin});
+  if (!started) answered(*shared, too_many(*shared->work()));
 }
 
 void EventService::on_admitted(Job job, Result<Admission> outcome) {
@@ -141,7 +170,10 @@ void EventService::on_admitted(Job job, Result<Admission> outcome) {
 }
 
 void EventService::enqueue(Job job) {
-  if (!forwards_->put(job)) turn_away(std::move(job));
+  const EventWork& work = *job.work();
+  if (!forwards_->put(job, {work.name_space, work.name_space + "/" + work.route.type})) {
+    turn_away(std::move(job));
+  }
 }
 
 // Releases the claim, so that the next delivery need not wait for the lease to end.
@@ -160,6 +192,11 @@ void EventService::turn_away(Job job) {
 void EventService::end(const Job& job, Response answer) {
   if (job.claimed) leases_->let_go(job.lease);
   if (job.check.count() > 0) answer.telemetry.check_duration = job.check;
+  answered(job, std::move(answer));
+}
+
+void EventService::answered(const Job& job, Response answer) {
+  counts_.count(job.work()->route.type, answer);
   job.delivery->answered(job.index, std::move(answer));
 }
 

@@ -14,10 +14,12 @@
 #include <memory>
 #include <optional>
 
+#include "base/shared_value.h"
 #include "base/work_queue.h"
 #include "events/delivery.h"
 #include "events/held_leases.h"
 #include "events/log_mutexes.h"
+#include "events/route_counts.h"
 #include "once/batching_driver.h"
 
 namespace once::events {
@@ -34,6 +36,16 @@ class EventService final : public api::EventReceiver {
 
   // Parses the events. The answer is Deferred: processing begins when it is started.
   api::Answer receive(api::Call& call) override;
+  std::vector<api::EventRouteReport> routes() const override {
+    return counts_.report(options()->routes);
+  }
+
+  // Events that come from now on go by these routes. Not while stop() is called.
+  void set_routes(EventRoutes routes);
+
+  // How many events are at their handlers, and how many wait for that.
+  std::size_t forwarding() const { return may_forward_ ? forwards_->running() : 0; }
+  std::size_t waiting() const { return may_forward_ ? forwards_->waiting() : 0; }
 
   // Ends forwarding: forwards under way fail, and their claims are released.
   void stop();
@@ -64,6 +76,7 @@ class EventService final : public api::EventReceiver {
   void enqueue(Job job);
   void turn_away(Job job);
   void end(const Job& job, Response answer);
+  void answered(const Job& job, Response answer);
 
   // Called on a thread of the forwards; these may block.
   void forward(const Job& job);
@@ -72,12 +85,17 @@ class EventService final : public api::EventReceiver {
   Result<Response> run(const std::function<Plan<Response>()>& make, Duration patience);
 
   BatchingDriver& driver_;
-  const EventOptions options_;
+  std::shared_ptr<const EventOptions> options() const { return options_.load(); }
+  void prepare_forwards(const EventRoutes& routes);
+
+  SharedValue<EventOptions> options_;
   Clock& clock_;
   std::atomic<bool> stopping_ = false;
   Forwarder forwarder_;
   LogMutexes log_mutexes_;
-  std::optional<HeldLeases> leases_;        // Both exist if any route forwards.
+  RouteCounts counts_;
+  std::optional<HeldLeases> leases_;        // Both exist once any route forwards.
+  std::atomic<bool> may_forward_ = false;   // They exist: what reads it may use them.
   std::optional<WorkQueue<Job>> forwards_;  // Last: its threads use all of the above.
 };
 

@@ -52,8 +52,10 @@ class World {
   }
 
   std::future<api::Response> send(const std::string& body, bool batch = false,
-                                  ForwardContext context = {}) {
+                                  ForwardContext context = {},
+                                  const std::string& name_space = "default") {
     api::Request request{"POST", "/v1/events", {}, body};
+    request.headers.add("Once-Namespace", name_space);
     request.headers.add("Content-Type", batch ? "application/cloudevents-batch+json"
                                               : "application/cloudevents+json");
     api::Deferred events = std::get<api::Deferred>(service_.respond(request));
@@ -127,6 +129,30 @@ TEST(EventDoor, ATallyThatIsNoCountIsFoundBeforeTheHandlerActs) {
   EXPECT_EQ(world.send(event_text("1", "bare")).get().status, 200);
 }
 
+TEST(EventDoor, SlowEventsOfOneNamespaceLeaveHandlersToOthers) {
+  Gate gate;
+  Upstream handler([&](const std::string& request, int) {
+    if (has(request, "slow")) gate.wait();
+    return http_answer("204 No Content", "");
+  });
+  World world(handler.url());
+  std::vector<std::future<api::Response>> slow;
+  for (int i = 0; i < 340; ++i) {
+    slow.push_back(world.send(event_text("slow" + std::to_string(i), "bare"), false, {}, "greedy"));
+  }
+  handler.await_requests(36);  // Of 64, for one of several routes of one namespace.
+  EXPECT_EQ(world.send(event_text("1", "t"), false, {}, "greedy").get().status, 200)
+      << "another route of the same namespace";
+  for (int i = 0; i < 20; ++i) {
+    const std::string id = std::to_string(i);
+    EXPECT_EQ(world.send(event_text(id, "bare"), false, {}, "modest").get().status, 200) << id;
+  }
+  gate.open();
+  int refused = 0;
+  for (auto& answer : slow) refused += answer.get().status == 503 ? 1 : 0;
+  EXPECT_GT(refused, 0) << "more than may wait";
+}
+
 TEST(EventDoor, ForwardsFirstThenRecordsAndAnswersADuplicateWithoutTheHandler) {
   Upstream handler(ok);
   World world(handler.url());
@@ -180,6 +206,34 @@ TEST(EventDoor, AHandlerThatDoesNotTakeTheEventFreesIt) {
   EXPECT_EQ(handler.requests(), 6);
 }
 
+TEST(EventDoor, ItsRoutesTellWhatCameOfTheirEvents) {
+  Upstream handler([](const std::string&, int number) {
+    return number == 1 ? http_answer("500 Internal Server Error", "") : http_answer("200 OK", "");
+  });
+  World world(handler.url());
+  EXPECT_EQ(world.send(event_text("1")).get().status, 502);
+  EXPECT_EQ(world.send(event_text("1")).get().status, 200);
+  EXPECT_EQ(world.send(event_text("1")).get().status, 200);
+  EXPECT_EQ(world.send(event_text("2", "bare")).get().status, 200);
+  EXPECT_EQ(world.send(event_text("3", "of no route")).get().status, 200);
+  std::vector<api::EventRouteReport> routes = world.events().routes();
+  ASSERT_EQ(routes.size(), 2U);
+  EXPECT_EQ(routes[0].type, "t");
+  EXPECT_EQ(routes[0].forward, handler.url() + "/handle?x=1");
+  EXPECT_EQ(routes[0].log, "events");
+  EXPECT_EQ(routes[0].tally, "count");
+  EXPECT_EQ(routes[0].processed, 1U);
+  EXPECT_EQ(routes[0].skipped, 1U);
+  EXPECT_EQ(routes[0].busy, 0U);
+  EXPECT_EQ(routes[0].failed, 1U);
+  EXPECT_EQ(routes[1].processed, 1U);
+  world.events().set_routes({{.type = "t", .log = "events"}, {.type = "new"}});
+  routes = world.events().routes();
+  ASSERT_EQ(routes.size(), 2U);
+  EXPECT_EQ(routes[0].processed, 1U) << "one that stays keeps its numbers";
+  EXPECT_EQ(routes[1].processed, 0U);
+}
+
 TEST(EventDoor, AHandlerThatIsNotThereFreesTheEvent) {
   std::string url;
   {
@@ -188,7 +242,7 @@ TEST(EventDoor, AHandlerThatIsNotThereFreesTheEvent) {
   }
   World world(url);
   EXPECT_EQ(world.send(event_text("1")).get().status, 502);
-  EXPECT_TRUE(has(world.claim("1"), R"("code":"not_found")"));
+  EXPECT_TRUE(has(world.claim("1"), R"("state":"free")"));
 }
 
 TEST(EventDoor, TheClaimIsRenewedAsLongAsTheHandlerWorks) {
@@ -223,12 +277,13 @@ TEST(EventDoor, BeyondItsBoundsAnEventIsTurnedAwayAndFree) {
   std::vector<std::future<api::Response>> answers;
   answers.push_back(world.send(event_text("0")));
   handler.await_requests(1);
-  for (int i = 1; i <= 4; ++i) answers.push_back(world.send(event_text(std::to_string(i))));
+  // Four may wait, and two of them for one of two routes.
+  for (int i = 1; i <= 2; ++i) answers.push_back(world.send(event_text(std::to_string(i))));
   const api::Response refused = world.send(event_text("5")).get();
   EXPECT_EQ(refused.status, 503);
   EXPECT_TRUE(has(refused.body, R"("code":"overloaded")"));
   EXPECT_TRUE(refused.headers.find("Retry-After"));
-  EXPECT_TRUE(has(world.claim("5"), R"("code":"not_found")"));
+  EXPECT_TRUE(has(world.claim("5"), R"("state":"free")"));
   gate.open();
   for (auto& answer : answers) EXPECT_EQ(answer.get().status, 200);
   EXPECT_EQ(world.send(event_text("5")).get().status, 200);
@@ -309,7 +364,7 @@ TEST(EventDoor, WhoIsStoppedLeavesItsHandlersAtOnceAndFreesTheEvents) {
   world.events().stop();
   EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
   EXPECT_EQ(answer.get().status, 502);
-  EXPECT_TRUE(has(world.claim("1"), R"("code":"not_found")"));
+  EXPECT_TRUE(has(world.claim("1"), R"("state":"free")"));
   EXPECT_EQ(world.send(event_text("2")).get().status, 503);
   gate.open();
 }

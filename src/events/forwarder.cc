@@ -51,7 +51,8 @@ Forwarder::Client Forwarder::take(const std::string& server) {
       return client;
     }
   }
-  const client::Forwarding forwarding{.max_answer = kMaxAnswer, .stopped = stop_.get_token()};
+  const client::Forwarding forwarding{
+      .max_answer = kMaxAnswer, .stopped = stop_.get_token(), .tls = tls_};
   return std::make_unique<client::HttpClient>(server, forwarding);
 }
 

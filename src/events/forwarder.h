@@ -19,6 +19,8 @@ using api::ForwardContext;
 
 class Forwarder {
  public:
+  explicit Forwarder(client::SharedTls tls = nullptr) : tls_(std::move(tls)) {}
+
   // The handler's answer, of any status. `claimed` is null if the event has no claim.
   Result<Response> send(const EventWork& work, const Claimed* claimed,
                         const ForwardContext& context);
@@ -32,6 +34,7 @@ class Forwarder {
   Client take(const std::string& server);
   void give_back(const std::string& server, Client client);
 
+  const client::SharedTls tls_;
   std::stop_source stop_;
   Mutex mutex_;
 

@@ -13,7 +13,12 @@ constexpr int kLooksPerRenewal = 2;
 
 HeldLeases::HeldLeases(BatchingDriver& driver, Clock& clock, Duration shortest)
     : driver_(driver), clock_(clock) {
-  renewing_.emplace(clock,
+  expect(shortest);
+}
+
+void HeldLeases::expect(Duration shortest) {
+  renewing_.reset();
+  renewing_.emplace(clock_,
                     std::max(Duration(1), LeaseCountdown::interval(shortest) / kLooksPerRenewal),
                     [this] { return renew_due(); });
 }
@@ -52,12 +57,11 @@ bool HeldLeases::renew_due() {
 void HeldLeases::renew(std::uint64_t id, const Held& held) {
   const Time asked = clock_.now();
   const Duration within = std::max(held.lease.left(asked), LeaseCountdown::interval(held.length));
-  (void)driver_.start<RenewOutcome>(
-      claims::renew(held.key, held.ticket, held.length),
-      [this, id, asked](const Result<RenewOutcome>& outcome) {
-        if (outcome) renewed(id, asked, *outcome);
-      },
-      within);
+  (void)driver_.start<RenewOutcome>(claims::renew(held.key, held.ticket, held.length),
+                                    [this, id, asked](const Result<RenewOutcome>& outcome) {
+                                      if (outcome) renewed(id, asked, *outcome);
+                                    },
+                                    {.patience = within});
 }
 
 void HeldLeases::renewed(std::uint64_t id, Time asked, const RenewOutcome& outcome) {

@@ -20,6 +20,9 @@ class HeldLeases {
   // reports renewals to it. `shortest` is the shortest lease that will be held.
   HeldLeases(BatchingDriver& driver, Clock& clock, Duration shortest);
 
+  // Shorter leases than the first ones will be held. Not while stop() is called.
+  void expect(Duration shortest);
+
   // The claim was asked for at `asked`.
   std::uint64_t hold(Key key, Ticket ticket, Duration length, Time asked);
   void let_go(std::uint64_t id);

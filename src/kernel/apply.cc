@@ -30,6 +30,7 @@ bool holds(const Guard& guard, const CurrentItem* current) {
     case Guard::Kind::anything: return true;
     case Guard::Kind::absent: return current == nullptr;
     case Guard::Kind::unchanged: return current != nullptr && current->version == guard.version;
+    case Guard::Kind::permanent: return current != nullptr && current->permanent;
   }
   return false;
 }

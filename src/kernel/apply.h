@@ -14,6 +14,7 @@ namespace once {
 struct CurrentItem {
   Version version;
   std::optional<std::int64_t> number;  // Empty when the value is bytes.
+  bool permanent = false;              // It has no expiry.
 };
 
 // `current` is null if the key is absent.

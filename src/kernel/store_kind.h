@@ -10,6 +10,9 @@
 #include <string_view>
 
 #include "base/address.h"
+#include "kernel/engine_numbers.h"
+#include "kernel/objects.h"
+#include "once/home_watch.h"
 #include "once/open_options.h"
 #include "once/store.h"
 
@@ -26,10 +29,16 @@ struct StoreKind {
   Result<std::unique_ptr<Store>> (*open)(const Address& address, const OpenOptions& options);
 
   // What only some stores have; null otherwise.
-  Result<void> (*create_table)(const Address& address) = nullptr;
+  // `role`, unless empty, may use the table afterwards.
+  Result<void> (*create_table)(const Address& address, const std::string& role) = nullptr;
+  Result<std::string> (*table_sql)(const Address& address, const std::string& role) = nullptr;
   Result<std::string> (*check_table)(const Address& address) = nullptr;
   Result<void> (*checkpoint)(Store& store, const std::filesystem::path& to) = nullptr;
   Result<void> (*check_writable)(Store& store) = nullptr;
+  Result<void> (*verify)(Store& store) = nullptr;                // Every checksum of the engine.
+  std::vector<EngineNumber> (*numbers)(Store& store) = nullptr;  // Empty: another kind of store.
+  Result<std::unique_ptr<Objects>> (*objects)(const Address& address) = nullptr;
+  std::unique_ptr<HomeWatch> (*watch_homes)(const Address& address) = nullptr;
 };
 
 // For kind.cc of a store on a server: sets `timeout` (in seconds) or `connections`, 1 to 1000 each.

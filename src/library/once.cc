@@ -88,6 +88,10 @@ Result<effects::Outcome> Once::commit(Effects effects, std::string id, Duration 
   return backend_->commit(std::move(id), std::nullopt, std::move(effects), within);
 }
 
+Result<effects::PrepareOutcome> Once::prepare(Effects effects, std::string id, Duration within) {
+  return backend_->prepare(std::move(id), std::nullopt, std::move(effects), within);
+}
+
 Claims& Once::claims() { return backend_->claims(); }
 Log& Once::log() { return backend_->log(); }
 Documents& Once::documents() { return backend_->documents(); }

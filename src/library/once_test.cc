@@ -16,6 +16,7 @@
 #include "testing/code_of.h"
 #include "testing/in_process_server.h"
 #include "testing/manual_clock.h"
+#include "testing/sealing_store.h"
 
 namespace once {
 namespace {
@@ -63,12 +64,18 @@ class OnceTest : public ::testing::TestWithParam<Where> {
     return result.error().error;
   }
 
+  // As a transaction of the caller's own does.
+  bool apply(const Result<effects::PrepareOutcome>& prepared) {
+    return committed(sealing_.apply(std::get<effects::Sealed>(prepared.value()).token).value());
+  }
+
   void meet(std::vector<Fault> faults) { faulty_->script(faults); }
 
   testing::ManualClock clock_;
   Entropy entropy_{1};
   std::unique_ptr<MemoryStore> memory_ = open_memory({}, clock_);
-  std::unique_ptr<FaultyStore> faulty_ = inject_faults(*memory_, {}, clock_);
+  testing::SealingStore sealing_{*memory_};
+  std::unique_ptr<FaultyStore> faulty_ = inject_faults(sealing_, {}, clock_);
   const StoreSecret known_secret_ = learn_secret();
   std::unique_ptr<testing::InProcessServer> server_ =
       GetParam() == Where::here ? nullptr : std::make_unique<testing::InProcessServer>(*faulty_);
@@ -343,9 +350,65 @@ TEST_P(OnceTest, ACallThatHasNoTimeBeginsNothing) {
       code_of(tallies.read("x", {}, {}, none)),
       code_of(tallies.read_all(names, {}, {}, none)),
       code_of(once_.commit(Effects().add("x", 1), "", none)),
+      code_of(once_.prepare(Effects().add("x", 1), "", none)),
   };
   EXPECT_EQ(codes, std::vector(codes.size(), std::optional(ErrorCode::unavailable)));
   EXPECT_EQ(faulty_->counts().calls, calls);
+}
+
+TEST_P(OnceTest, WhatTheWorkAppliedItselfIsTheOutcome) {
+  const auto ran = run("job", [&](Attempt& attempt) -> Result<Effects> {
+    const auto prepared = attempt.prepare(Effects().result("r").add("sum", 5));
+    EXPECT_TRUE(apply(prepared));
+    return Effects();
+  });
+  ASSERT_TRUE(ran.has_value()) << ran.error().error.message;
+  EXPECT_EQ(ran->result, "r");
+  EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("sum").value()->value), 5);
+  EXPECT_EQ(run("job", must_not_run)->result, "r");
+}
+
+TEST_P(OnceTest, WhatIsPreparedAndNotAppliedIsNotCommittedAndFreesTheKey) {
+  const auto ran = run("job", [&](Attempt& attempt) -> Result<Effects> {
+    EXPECT_TRUE(attempt.prepare(Effects().result("r").add("sum", 5)).has_value());
+    return Effects().result("r").add("sum", 5);
+  });
+  EXPECT_EQ(error_of(ran, Why::retry)->message, "what was prepared was not applied");
+  EXPECT_FALSE(once_.tallies().read("sum").value().has_value());
+  EXPECT_TRUE(run("job", returning({})).has_value());
+}
+
+TEST_P(OnceTest, ATokenWhoseClaimWasTakenOverIsNotApplied) {
+  const auto ran = run("job", [&](Attempt& attempt) -> Result<Effects> {
+    const auto prepared = attempt.prepare(Effects().result("mine").add("sum", 5));
+    clock_.advance(31s);
+    EXPECT_TRUE(door().run("job", {}, returning(Effects().result("theirs"))).has_value());
+    EXPECT_FALSE(apply(prepared));
+    return Effects();
+  });
+  error_of(ran, Why::fenced);
+  EXPECT_EQ(run("job", must_not_run)->result, "theirs");
+}
+
+TEST_P(OnceTest, ALeaseIsRenewedBeforeATokenIsMadeAndNotWhileItIsOut) {
+  const auto ran = run("job", [&](Attempt& attempt) -> Result<Effects> {
+    const auto first = attempt.prepare(Effects().result("r").add("sum", 5));
+    clock_.advance(25s);
+    const auto second = attempt.prepare(Effects().result("r").add("sum", 5));
+    clock_.advance(25s);
+    EXPECT_FALSE(apply(first));
+    EXPECT_TRUE(apply(second));
+    return Effects();
+  });
+  EXPECT_TRUE(ran.has_value());
+}
+
+TEST_P(OnceTest, EffectsAloneArePrepared) {
+  const auto prepared = once_.prepare(Effects().add("sum", 5), "c-1");
+  EXPECT_TRUE(apply(prepared));
+  EXPECT_TRUE(std::get<effects::Made>(*once_.prepare(Effects().add("sum", 5), "c-1")).replayed);
+  const auto repeat = once_.commit(Effects().add("sum", 5), "c-1");
+  EXPECT_TRUE(std::get<effects::Made>(*repeat).replayed);
 }
 
 TEST_P(OnceTest, ACommitUnderAnIdIsMadeOnce) {

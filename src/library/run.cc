@@ -39,6 +39,12 @@ std::unexpected<NotRun> not_run(Why why, Error error) {
 
 }  // namespace
 
+Result<effects::PrepareOutcome> Attempt::prepare(const Effects& effects) {
+  if (!prepare_) return failure(ErrorCode::invalid, "only an attempt that runs prepares effects");
+  prepared_ = effects;
+  return prepare_(effects);
+}
+
 Run::Run(Backend& backend, Attempt& attempt, Ticket ticket, LeaseCountdown lease,
          const RunOptions& options)
     : backend_(backend),
@@ -65,9 +71,14 @@ RunResult Run::run(const Once::Work& work) {
     attempt_.lost_ = true;
     tell();
   };
-  const LeaseKeeper keeper(backend_.clock(), lease_, renew, {.kept = kept, .lost = lost});
+  LeaseKeeper keeper(backend_.clock(), lease_, renew, {.kept = kept, .lost = lost});
+  attempt_.prepare_ = [this, &keeper](const Effects& effects) {
+    keeper.stop();
+    return prepare(effects);
+  };
   Result<Effects> effects = perform(work);
-  return effects ? record(std::move(*effects)) : end_failed(effects.error());
+  if (!effects) return end_failed(effects.error());
+  return attempt_.prepared_ ? record_applied() : record(std::move(*effects));
 }
 
 // A claim whose answer took long, because another attempt was waited for or an answer was lost, may
@@ -153,6 +164,40 @@ RunResult Run::record(Effects effects) {
     }
     if (error.code == ErrorCode::invalid) return end_failed(error);  // Another attempt's may be.
     if (!backoff.pause()) return not_run(Why::store_error, error);
+  }
+}
+
+// Nothing else renews the lease by now. A renewal that fails does not matter: if another has the
+// claim, the store says so.
+Result<effects::PrepareOutcome> Run::prepare(const Effects& effects) {
+  const Time asked = backend_.clock().now();
+  const Duration left = attempt_.lease_until() - asked;
+  if (left < options_.lease - LeaseCountdown::interval(options_.lease)) {
+    const auto renewed = backend_.claims().renew(attempt_.key(), ticket_, options_.lease);
+    if (renewed && std::holds_alternative<Renewed>(*renewed)) {
+      attempt_.lease_until_ = later(asked, options_.lease);
+    }
+  }
+  return backend_.prepare("", effects::ClaimPart{attempt_.key(), ticket_}, effects);
+}
+
+// The work's own transaction has recorded the outcome, or nothing has. To commit it here would
+// leave out what else was in that transaction.
+RunResult Run::record_applied() {
+  const Effects& effects = *attempt_.prepared_;
+  Clock& clock = backend_.clock();
+  Backoff backoff(kRecordingPauses, clock, system_entropy(), later(clock.now(), options_.patience));
+  for (;;) {
+    const Result<effects::PrepareOutcome> found = prepare(effects);
+    if (found) {
+      if (const auto* made = std::get_if<effects::Made>(&*found))
+        return end_recorded(*made, effects);
+      if (const auto* no = std::get_if<effects::Refused>(&*found))
+        return end_recorded(*no, effects);
+      return end_failed({ErrorCode::invalid, "what was prepared was not applied"});
+    }
+    if (!is_transient(found)) return end_failed(found.error());
+    if (!backoff.pause()) return not_run(Why::store_error, found.error());
   }
 }
 

@@ -22,6 +22,8 @@ class Run {
   std::optional<NotRun> freshen_lease();
   Result<Effects> perform(const Once::Work& work);
   RunResult record(Effects effects);
+  Result<effects::PrepareOutcome> prepare(const Effects& effects);
+  RunResult record_applied();
   Result<effects::Outcome> record_once(const Effects& effects);
   RunResult end_recorded(const effects::Outcome& outcome, const Effects& effects);
   RunResult end_failed(const Error& error);

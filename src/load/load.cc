@@ -1,21 +1,17 @@
 #include "load/load.h"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <charconv>
 #include <memory>
-#include <system_error>
+#include <optional>
 #include <thread>
 
+#include "net/tls.h"
 #include "once/entropy.h"
 
 namespace once::load {
@@ -64,44 +60,43 @@ class Histogram {
   nanoseconds slowest_{0};
 };
 
-class Socket {
+// Closes what epoll has.
+class Poll {
  public:
-  explicit Socket(int fd) : fd_(fd) {}
-  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  ~Socket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
+  Poll() : fd_(::epoll_create1(EPOLL_CLOEXEC)) {}
+  ~Poll() { ::close(fd_); }
+  Poll(const Poll&) = delete;
+  Poll& operator=(const Poll&) = delete;
   int fd() const { return fd_; }
 
  private:
-  int fd_;
+  const int fd_;
 };
 
 constexpr auto kServerStartsWithin = std::chrono::seconds(3);
+constexpr auto kServerReadsWithin = std::chrono::seconds(30);
 
-Result<Socket> try_connect(const LoadOptions& options) {
-  Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(options.port);
-  const bool known = ::inet_pton(AF_INET, options.host.c_str(), &address.sin_addr) == 1;
-  if (!known || socket.fd() < 0 ||
-      ::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return failure(ErrorCode::unavailable, "no server at " + options.host + ":" +
-                                               std::to_string(options.port) + ": " +
-                                               std::system_category().message(errno));
-  }
-  const int on = 1;
-  ::setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  return socket;
+using Tls = std::unique_ptr<net::TlsContext>;  // Null: plain HTTP.
+
+Result<Tls> tls_of(const LoadOptions& options) {
+  if (!options.tls) return nullptr;
+  return net::make_tls_context({options.files.certificate, options.files.key, options.files.ca});
+}
+
+Result<std::unique_ptr<net::Channel>> try_connect(const LoadOptions& options, const Tls& tls) {
+  const net::Until until(Clock::now() + kServerStartsWithin);
+  Result<net::Socket> socket = net::connect_to({options.host, options.port}, until);
+  if (!socket) return std::unexpected(std::move(socket.error()));
+  if (tls == nullptr) return net::plain_channel(std::move(*socket));
+  return tls->wrap(std::move(*socket), options.host, until);
 }
 
 // A server that was started just before may take a moment.
-Result<Socket> connect_to(const LoadOptions& options) {
+Result<std::unique_ptr<net::Channel>> connect_to(const LoadOptions& options, const Tls& tls) {
   const auto until = Clock::now() + kServerStartsWithin;
   for (;;) {
-    Result<Socket> socket = try_connect(options);
-    if (socket || Clock::now() >= until) return socket;
+    Result<std::unique_ptr<net::Channel>> channel = try_connect(options, tls);
+    if (channel || !is_transient(channel.error()) || Clock::now() >= until) return channel;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 }
@@ -125,28 +120,39 @@ std::size_t whole_answer(std::string_view text) {
 // One client: sends a request, waits for its answer, sends the next.
 class Client {
  public:
-  Client(Socket socket, const LoadOptions& options, const std::string& run, unsigned number)
-      : socket_(std::move(socket)), options_(options), run_(run), number_(number) {}
+  Client(std::unique_ptr<net::Channel> channel, const LoadOptions& options, const std::string& run,
+         unsigned number)
+      : channel_(std::move(channel)), options_(options), run_(run), number_(number) {}
 
-  int fd() const { return socket_.fd(); }
+  int fd() const { return channel_->descriptor(); }
 
   Result<void> send_next() {
     const std::string request = request_of(options_, run_, number_, sent_++);
     sent_at_ = Clock::now();
-    // A request is much smaller than a socket's buffer: it is sent whole, or the server is gone.
-    const auto written = ::send(fd(), request.data(), request.size(), MSG_NOSIGNAL);
-    if (written == static_cast<ssize_t>(request.size())) return {};
-    return failure(ErrorCode::unavailable, "the server hung up");
+    std::string_view rest = request;
+    while (!rest.empty() || channel_->wants() != 0) {
+      const auto sent = rest.empty() ? flush() : channel_->send(rest);
+      if (!sent) return failure(ErrorCode::unavailable, "the server hung up");
+      rest.remove_prefix(*sent);
+      const bool waits = *sent == 0 || channel_->wants() != 0;
+      if (waits && !net::wait_for(fd(), POLLOUT, Clock::now() + kServerReadsWithin)) {
+        return failure(ErrorCode::unavailable, "the server does not read");
+      }
+    }
+    return {};
   }
 
   // True once an answer is complete; then its status is known.
   Result<bool> receive() {
     std::array<char, 8U << 10> some;  // Answers are short, and the compiler clears it.
-    const auto count = ::recv(fd(), some.data(), some.size(), 0);
-    if (count <= 0) return failure(ErrorCode::unavailable, "the server hung up");
-    in_.append(some.data(), static_cast<std::size_t>(count));
-    const std::size_t length = whole_answer(in_);
-    if (length == 0) return false;
+    std::size_t length = 0;
+    while (length == 0) {
+      const auto count = channel_->receive(some);
+      if (!count) return failure(ErrorCode::unavailable, "the server hung up");
+      if (*count == 0) return false;
+      in_.append(some.data(), *count);
+      length = whole_answer(in_);
+    }
     const bool prepares = options_.workload == Workload::patch && sent_ == 1;
     succeeded_ = prepares || (in_.size() > 9 && in_[9] == '2');
     in_.erase(0, length);
@@ -157,7 +163,13 @@ class Client {
   nanoseconds latency() const { return Clock::now() - sent_at_; }
 
  private:
-  Socket socket_;
+  // What was taken and is not on its way yet.
+  std::optional<std::size_t> flush() {
+    (void)channel_->is_idle();
+    return 0;
+  }
+
+  const std::unique_ptr<net::Channel> channel_;
   const LoadOptions& options_;
   const std::string& run_;
   const unsigned number_;
@@ -169,14 +181,16 @@ class Client {
 
 class Drive {
  public:
-  explicit Drive(const LoadOptions& options) : options_(options), poll_(::epoll_create1(0)) {}
+  explicit Drive(const LoadOptions& options) : options_(options) {}
 
   Result<void> start() {
     run_ = "bench-" + std::to_string(system_entropy().random() % 1'000'000'000);
+    const Result<Tls> tls = tls_of(options_);
+    if (!tls) return std::unexpected(tls.error());
     for (unsigned i = 0; i < options_.clients; ++i) {
-      Result<Socket> socket = connect_to(options_);
-      if (!socket) return std::unexpected(std::move(socket.error()));
-      clients_.push_back(std::make_unique<Client>(std::move(*socket), options_, run_, i));
+      Result<std::unique_ptr<net::Channel>> channel = connect_to(options_, *tls);
+      if (!channel) return std::unexpected(std::move(channel.error()));
+      clients_.push_back(std::make_unique<Client>(std::move(*channel), options_, run_, i));
       epoll_event event{.events = EPOLLIN, .data = {.u32 = i}};
       ::epoll_ctl(poll_.fd(), EPOLL_CTL_ADD, clients_.back()->fd(), &event);
     }
@@ -229,7 +243,7 @@ class Drive {
   }
 
   const LoadOptions options_;
-  Socket poll_;
+  Poll poll_;
   std::string run_;
   std::vector<std::unique_ptr<Client>> clients_;
   Histogram latencies_;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "client/http_client.h"
 #include "once/error.h"
 
 namespace once::load {
@@ -17,6 +18,9 @@ enum class Workload : std::uint8_t { claims, seen, append, patch, tally };
 struct LoadOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 7600;
+  std::string authority = "127.0.0.1:7600";  // For the Host header.
+  bool tls = false;
+  client::ClientFiles files;  // Of TLS.
   std::string token;
   std::string name_space = "default";
   Workload workload = Workload::claims;

@@ -14,7 +14,7 @@ std::string framed(const LoadOptions& options, std::string_view method, const st
   std::string out(method);
   out += ' ';
   out += path;
-  out += " HTTP/1.1\r\nHost: " + options.host + ":" + std::to_string(options.port);
+  out += " HTTP/1.1\r\nHost: " + options.authority;
   out += "\r\nContent-Type: ";
   out += type;
   out += "\r\nOnce-Namespace: ";

@@ -11,11 +11,13 @@ LocalClaims::LocalClaims(Store& store, std::string name_space, Clock& clock, Ent
 LocalClaims::LocalClaims(LocalDriver driver, std::string name_space)
     : name_space_(std::move(name_space)), driver_(driver) {}
 
+Result<void> LocalClaims::check_name(std::string_view name) const {
+  Result<void> ok = keys::check_namespace(name_space_);
+  return ok ? keys::check_name(name) : ok;
+}
+
 Result<Key> LocalClaims::key_of(std::string_view name) const {
-  if (Result<void> ok = keys::check_namespace(name_space_); !ok) {
-    return std::unexpected(std::move(ok.error()));
-  }
-  if (Result<void> ok = keys::check_name(name); !ok) return std::unexpected(std::move(ok.error()));
+  if (Result<void> ok = check_name(name); !ok) return std::unexpected(std::move(ok.error()));
   return keys::claim(name_space_, name);
 }
 
@@ -23,9 +25,10 @@ Result<ClaimOutcome> LocalClaims::take(std::string_view name, const ClaimRequest
                                        Duration wait, Duration within) {
   Result<Key> key = key_of(name);
   if (!key) return std::unexpected(std::move(key.error()));
-  return claims::or_proceed(
-      driver_.run(claims::take_within(std::move(*key), request, wait), within + wait),
-      if_store_down_);
+  Plan<ClaimOutcome> plan = wait > Duration::zero()
+                                ? claims::take_within(std::move(*key), request, wait)
+                                : claims::take(std::move(*key), request);
+  return claims::or_proceed(driver_.run(std::move(plan), within + wait), if_store_down_);
 }
 
 Result<RenewOutcome> LocalClaims::renew(std::string_view name, const Ticket& ticket, Duration lease,
@@ -61,17 +64,32 @@ Result<std::optional<ClaimState>> LocalClaims::show(std::string_view name, Durat
   return driver_.run(claims::show(std::move(*key)), within);
 }
 
-Result<claims::ClaimPage> LocalClaims::list(std::optional<ClaimState::Kind> kind,
-                                            std::string cursor, std::size_t limit,
-                                            Duration within) {
+Result<claims::ClaimPage> LocalClaims::list(const claims::ClaimFilter& filter, std::string cursor,
+                                            std::size_t limit, Duration within) {
   if (Result<void> ok = keys::check_namespace(name_space_); !ok) {
     return std::unexpected(std::move(ok.error()));
   }
-  return driver_.run(claims::list(name_space_, kind, std::move(cursor), limit), within);
+  return driver_.run(claims::list(name_space_, filter, std::move(cursor), limit), within);
 }
 
-Result<std::vector<bool>> LocalClaims::seen(std::span<const std::string> ids, Duration ttl,
-                                            std::string request, Duration within) {
+Result<claims::BulkOutcome> LocalClaims::forget_all(const claims::BulkRequest& request,
+                                                    Duration within) {
+  if (Result<void> ok = keys::check_namespace(name_space_); !ok) {
+    return std::unexpected(std::move(ok.error()));
+  }
+  return driver_.run(claims::forget_all(name_space_, request), within);
+}
+
+Result<claims::BulkOutcome> LocalClaims::retry_all(const claims::BulkRequest& request,
+                                                   Duration within) {
+  if (Result<void> ok = keys::check_namespace(name_space_); !ok) {
+    return std::unexpected(std::move(ok.error()));
+  }
+  return driver_.run(claims::retry_all(name_space_, request), within);
+}
+
+Result<claims::Seen> LocalClaims::mark(std::span<const std::string> ids, Duration ttl,
+                                       std::string request, Duration within) {
   if (Result<void> ok = keys::check_namespace(name_space_); !ok) {
     return std::unexpected(std::move(ok.error()));
   }
@@ -79,13 +97,22 @@ Result<std::vector<bool>> LocalClaims::seen(std::span<const std::string> ids, Du
   keys.reserve(ids.size());
   for (const std::string& id : ids) {
     if (Result<void> ok = keys::check_name(id); !ok) return std::unexpected(std::move(ok.error()));
-    keys.push_back(keys::claim(name_space_, id));
+    keys.push_back(keys::seen(name_space_, id));
   }
-  Result<claims::Seen> seen = claims::or_proceed(
+  return claims::or_proceed(
       driver_.run(claims::seen(std::move(keys), ttl, std::move(request)), within), ids.size(),
       if_store_down_);
-  if (!seen) return std::unexpected(std::move(seen.error()));
-  return std::move(seen->first);
+}
+
+Result<std::optional<claims::SeenMark>> LocalClaims::show_seen(std::string_view id,
+                                                               Duration within) {
+  if (Result<void> ok = check_name(id); !ok) return std::unexpected(std::move(ok.error()));
+  return driver_.run(claims::show_seen(keys::seen(name_space_, id)), within);
+}
+
+Result<bool> LocalClaims::forget_seen(std::string_view id, Duration within) {
+  if (Result<void> ok = check_name(id); !ok) return std::unexpected(std::move(ok.error()));
+  return driver_.run(claims::forget_seen(keys::seen(name_space_, id)), within);
 }
 
 }  // namespace once

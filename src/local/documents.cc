@@ -63,4 +63,19 @@ Result<documents::UpdateOutcome> LocalDocuments::update(std::string_view name,
   return driver_.run(documents::update(std::move(*key), std::move(request), contention_), within);
 }
 
+Result<documents::DocumentPage> LocalDocuments::list(const Listing& listing, Duration within) {
+  if (Result<void> ok = keys::check_prefix(listing.prefix); !ok) {
+    return std::unexpected(std::move(ok.error()));
+  }
+  return driver_.run(documents::list(name_space_, listing), within);
+}
+
+Result<BulkRemoved> LocalDocuments::remove_all(const Listing& listing, BulkRun run,
+                                               Duration within) {
+  if (Result<void> ok = keys::check_prefix(listing.prefix); !ok) {
+    return std::unexpected(std::move(ok.error()));
+  }
+  return driver_.run(documents::remove_all(name_space_, listing, run, contention_), within);
+}
+
 }  // namespace once

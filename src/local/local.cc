@@ -27,4 +27,14 @@ Result<effects::Outcome> Local::commit(std::string id, std::optional<effects::Cl
                      within);
 }
 
+Result<effects::PrepareOutcome> Local::prepare(std::string id,
+                                               std::optional<effects::ClaimPart> claim,
+                                               Effects effects, Duration within) {
+  return driver_.run(effects::prepare({.name_space = name_space_,
+                                       .id = std::move(id),
+                                       .claim = std::move(claim),
+                                       .effects = std::move(effects)}),
+                     within);
+}
+
 }  // namespace once

@@ -31,6 +31,8 @@ class Local final : public Backend {
 
   Result<effects::Outcome> commit(std::string id, std::optional<effects::ClaimPart> claim,
                                   Effects effects, Duration within) override;
+  Result<effects::PrepareOutcome> prepare(std::string id, std::optional<effects::ClaimPart> claim,
+                                          Effects effects, Duration within) override;
   Time now() override { return store_->now(); }
 
  private:

@@ -27,6 +27,17 @@ Result<AppendOutcome> LocalLog::append(std::string_view stream, std::vector<LogE
   return driver_.run(logs::append(std::move(*place), std::move(events), request, &known_), within);
 }
 
+Result<logs::EventsOutcome> LocalLog::append_events(std::string_view stream,
+                                                    std::vector<LogEvent> events,
+                                                    logs::EventIds ids,
+                                                    const AppendRequest& request, Duration within) {
+  Result<logs::Stream> place = stream_of(stream);
+  if (!place) return std::unexpected(std::move(place.error()));
+  return driver_.run(
+      logs::append_events(std::move(*place), std::move(events), std::move(ids), request, &known_),
+      within);
+}
+
 Result<LogPage> LocalLog::read(std::string_view stream, const LogRead& request, Duration within) {
   Result<logs::Stream> place = stream_of(stream);
   if (!place) return std::unexpected(std::move(place.error()));
@@ -43,6 +54,29 @@ Result<LogEnds> LocalLog::trim(std::string_view stream, std::int64_t before, Dur
   Result<logs::Stream> place = stream_of(stream);
   if (!place) return std::unexpected(std::move(place.error()));
   return driver_.run(logs::trim(std::move(*place), before), within);
+}
+
+Result<std::optional<LogEnds>> LocalLog::close(std::string_view stream, std::optional<Duration> ttl,
+                                               Duration within) {
+  Result<logs::Stream> place = stream_of(stream);
+  if (!place) return std::unexpected(std::move(place.error()));
+  return driver_.run(logs::close(std::move(*place), ttl), within);
+}
+
+Result<LogRemoval> LocalLog::remove(std::string_view stream, Duration within) {
+  Result<logs::Stream> place = stream_of(stream);
+  if (!place) return std::unexpected(std::move(place.error()));
+  return driver_.run(logs::remove(std::move(*place)), within);
+}
+
+Result<LogList> LocalLog::list(std::string_view prefix, std::string cursor, std::size_t limit,
+                               Duration within) {
+  if (Result<void> ok = keys::check_namespace(name_space_); !ok) {
+    return std::unexpected(std::move(ok.error()));
+  }
+  if (Result<void> ok = keys::check_prefix(prefix); !ok) return std::unexpected(ok.error());
+  return driver_.run(logs::list(name_space_, std::string(prefix), std::move(cursor), limit),
+                     within);
 }
 
 Result<std::int64_t> LocalLog::heal(std::string_view stream, Duration grace, Duration within) {

@@ -48,4 +48,45 @@ Result<std::vector<std::optional<TallyReading>>> LocalTallies::read_all(
   return driver_.run(tallies::read_all(std::move(keys), range, std::move(own)), within);
 }
 
+Result<std::vector<std::optional<TallyReading>>> LocalTallies::read_each(
+    std::span<const TallyRead> reads, std::shared_ptr<const Monoid> own, Duration within) {
+  std::vector<tallies::KeyedRange> wanted;
+  wanted.reserve(reads.size());
+  for (const TallyRead& read : reads) {
+    Result<Key> key = key_of(read.name);
+    if (!key) return std::unexpected(std::move(key.error()));
+    wanted.push_back({std::move(*key), read.range});
+  }
+  return driver_.run(tallies::read_each(std::move(wanted), std::move(own)), within);
+}
+
+Result<std::optional<TallySeries>> LocalTallies::series(std::string_view name,
+                                                        const TallyRange& range,
+                                                        std::shared_ptr<const Monoid> own,
+                                                        Duration within) {
+  Result<Key> key = key_of(name);
+  if (!key) return std::unexpected(std::move(key.error()));
+  return driver_.run(tallies::series(std::move(*key), range, std::move(own)), within);
+}
+
+Result<bool> LocalTallies::remove(std::string_view name, Duration within) {
+  Result<Key> key = key_of(name);
+  if (!key) return std::unexpected(std::move(key.error()));
+  return driver_.run(tallies::remove(std::move(*key), &known_), within);
+}
+
+Result<TallyPage> LocalTallies::list(const Listing& listing, Duration within) {
+  if (Result<void> ok = keys::check_prefix(listing.prefix); !ok) {
+    return std::unexpected(std::move(ok.error()));
+  }
+  return driver_.run(tallies::list(name_space_, listing), within);
+}
+
+Result<BulkRemoved> LocalTallies::remove_all(const Listing& listing, BulkRun run, Duration within) {
+  if (Result<void> ok = keys::check_prefix(listing.prefix); !ok) {
+    return std::unexpected(std::move(ok.error()));
+  }
+  return driver_.run(tallies::remove_all(name_space_, listing, run, &known_), within);
+}
+
 }  // namespace once

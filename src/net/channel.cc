@@ -27,6 +27,7 @@ class PlainChannel final : public Channel {
     return socket_.receive(room);
   }
   bool was_closed() const override { return socket_.was_closed(); }
+  bool is_idle() override { return socket_.is_idle(); }
 
  private:
   Socket socket_;
@@ -93,6 +94,12 @@ std::optional<std::size_t> Socket::receive(std::span<char> room) {
   closed_ = came == 0;
   if (came < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
   return std::nullopt;
+}
+
+bool Socket::is_idle() const {
+  char byte = 0;
+  const ssize_t came = ::recv(descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return came < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
 bool wait_for(std::span<pollfd> descriptors, Deadline deadline) {

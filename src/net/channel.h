@@ -58,6 +58,8 @@ class Socket {
   // How many bytes came; 0 if none have come yet, nothing if the connection is broken or closed.
   std::optional<std::size_t> receive(std::span<char> room);
 
+  bool is_idle() const;  // As of a Channel.
+
   // The peer closed the connection in the regular way, after its last byte.
   bool was_closed() const { return closed_; }
 
@@ -92,6 +94,13 @@ class Channel {
 
   // After receive() returned nothing: the peer said that this was the end. False: it was cut off.
   virtual bool was_closed() const = 0;
+
+  // Nothing has come since the last byte that was received: no bytes, and no end either.
+  virtual bool is_idle() = 0;
+
+  // After receive() or send() returned nothing: why the peer refused this side of the connection,
+  // our certificate for example. Then it has taken nothing that was sent. Empty if it did not.
+  virtual std::string refusal() const { return ""; }
 };
 
 std::unique_ptr<Channel> plain_channel(Socket socket);

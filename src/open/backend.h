@@ -13,9 +13,9 @@ namespace once {
 
 bool is_server_address(std::string_view address);  // http:// or https://
 
-// The server at that address; as open() says.
+// The server at that address; as open() says. Of the options, token and files count.
 Result<std::unique_ptr<Backend>> open_server(std::string_view url, std::string name_space,
-                                             std::string token,
+                                             const OpenOptions& options,
                                              wire::DataForm form = wire::DataForm::exact);
 
 // For commands: as open(), but a directory is shared with servers and other commands. Each call

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "client/http_client.h"
 #include "directory/directory.h"
 #include "local/local.h"
 #include "once/marked_store.h"
@@ -32,13 +33,23 @@ std::unexpected<Error> no_table() {
   }
   return failure(ErrorCode::unsupported,
                  list.empty() ? "no store of this build has a table"
-                              : "only " + list + " has a table; other stores need none");
+                              : "only " + list + " need a table made; other stores do not");
 }
 
-std::string or_environment(std::string token) {
-  if (!token.empty()) return token;
-  const char* set = std::getenv("ONCE_TOKEN");  // NOLINT(concurrency-mt-unsafe): only read.
+std::string or_environment(std::string value, const char* name) {
+  if (!value.empty()) return value;
+  const char* set = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): only read.
   return set != nullptr ? set : "";
+}
+
+std::string token_of(const OpenOptions& options) {
+  return or_environment(options.token, "ONCE_TOKEN");
+}
+
+client::ClientFiles files_of(const OpenOptions& options) {
+  return {.ca = or_environment(options.ca, "ONCE_CA"),
+          .certificate = or_environment(options.client_cert, "ONCE_CLIENT_CERT"),
+          .key = or_environment(options.client_key, "ONCE_CLIENT_KEY")};
 }
 
 }  // namespace
@@ -60,11 +71,22 @@ Result<std::unique_ptr<Store>> open_store(std::string_view text, const OpenOptio
   return mark(std::move(*store), birth_mark(now));
 }
 
-Result<void> create_table(std::string_view text) {
+Result<void> create_table(std::string_view text, const std::string& role) {
   const Address address = parse_address(text);
   const StoreKind* const kind = store_kind(address.scheme);
   if (kind == nullptr || kind->create_table == nullptr) return no_table();
-  return kind->create_table(address);
+  return kind->create_table(address, role);
+}
+
+Result<std::string> table_sql(std::string_view text, const std::string& role) {
+  const Address address = parse_address(text);
+  const StoreKind* const kind = store_kind(address.scheme);
+  if (kind == nullptr || kind->create_table == nullptr) return no_table();
+  if (kind->table_sql == nullptr) {
+    return failure(ErrorCode::unsupported,
+                   "the table of " + address.scheme + ": is not made by SQL");
+  }
+  return kind->table_sql(address, role);
 }
 
 Result<std::string> check_table(std::string_view text) {
@@ -95,15 +117,17 @@ bool is_server_address(std::string_view address) {
 }
 
 Result<std::unique_ptr<Backend>> open_server(std::string_view url, std::string name_space,
-                                             std::string token, wire::DataForm form) {
-  return remote::connect(std::string(url), or_environment(std::move(token)), std::move(name_space),
-                         system_clock(), system_entropy(), {}, form);
+                                             const OpenOptions& options, wire::DataForm form) {
+  Result<client::SharedTls> tls = client::read_tls(files_of(options));
+  if (!tls) return std::unexpected(std::move(tls.error()));
+  return remote::connect(std::string(url), token_of(options), std::move(name_space), system_clock(),
+                         system_entropy(), {}, form, client::trusting(std::move(*tls)));
 }
 
 Result<std::unique_ptr<Backend>> open_shared(std::string_view address, std::string name_space,
                                              const OpenOptions& options, wire::DataForm form) {
   if (is_server_address(address)) {
-    return open_server(address, std::move(name_space), options.token, form);
+    return open_server(address, std::move(name_space), options, form);
   }
   if (std::optional<std::filesystem::path> directory = directory_of(address)) {
     const auto open = [address = std::string(address), options](Duration wait_for_turn) {
@@ -114,8 +138,9 @@ Result<std::unique_ptr<Backend>> open_shared(std::string_view address, std::stri
     return directory::share_directory({.directory = std::move(*directory),
                                        .open = open,
                                        .name_space = std::move(name_space),
-                                       .token = or_environment(options.token),
+                                       .token = token_of(options),
                                        .form = form,
+                                       .own = files_of(options),
                                        .wait_for_turn = options.wait_for_turn});
   }
   Result<std::unique_ptr<Store>> store = open_store(address, options);
@@ -125,7 +150,19 @@ Result<std::unique_ptr<Backend>> open_shared(std::string_view address, std::stri
                                  system_entropy());
 }
 
+std::vector<EngineNumber> engine_numbers(Store& store) {
+  for (const StoreKind& kind : store_kinds()) {
+    if (kind.numbers == nullptr) continue;
+    std::vector<EngineNumber> numbers = kind.numbers(store);
+    if (!numbers.empty()) return numbers;
+  }
+  return {};
+}
+
 Result<void> check_writable(Store& store) {
+  if (auto* const marked = dynamic_cast<MarkedStore*>(&store)) {
+    return check_writable(marked->unmarked());
+  }
   for (const StoreKind& kind : store_kinds()) {
     if (kind.check_writable == nullptr) continue;
     Result<void> writable = kind.check_writable(store);
@@ -134,10 +171,15 @@ Result<void> check_writable(Store& store) {
   return {};
 }
 
+std::unique_ptr<HomeWatch> watch_homes(std::string_view text) {
+  const Address address = parse_address(text);
+  const StoreKind* const kind = store_kind(address.scheme);
+  return kind != nullptr && kind->watch_homes != nullptr ? kind->watch_homes(address) : nullptr;
+}
+
 Result<Once> open(std::string_view address, std::string name_space, const OpenOptions& options) {
   if (is_server_address(address)) {
-    Result<std::unique_ptr<Backend>> server =
-        open_server(address, std::move(name_space), options.token);
+    Result<std::unique_ptr<Backend>> server = open_server(address, std::move(name_space), options);
     if (!server) return std::unexpected(std::move(server.error()));
     return Once(std::move(*server));
   }

@@ -26,15 +26,45 @@ TEST(Open, WhatIsNoStoreIsSaidSo) {
   EXPECT_EQ(complaint("telepathy:there"),
             embedded
                 ? "unsupported: no store \"telepathy:\"; there are memory:, rocksdb:, dynamodb:, "
-                  "redis: and s3:, or a directory"
-                : "unsupported: no store \"telepathy:\"; there are memory:, dynamodb:, redis: "
-                  "and s3:");
+                  "redis:, postgres: and s3:, or a directory"
+                : "unsupported: no store \"telepathy:\"; there are memory:, dynamodb:, redis:, "
+                  "postgres: and s3:");
   EXPECT_EQ(complaint(""), "invalid: a store's address is empty");
-  EXPECT_EQ(complaint("memory:here"), "invalid: memory: takes neither a place nor options");
+  EXPECT_EQ(complaint("memory:here"), "invalid: memory: takes no place, and one option: max_bytes");
+}
+
+TEST(Open, MemoryMayBeBounded) {
+  for (const std::string size : {"1000000", "1GB", "512MiB"}) {
+    EXPECT_TRUE(open_store("memory:?max_bytes=" + size)) << size;
+  }
+  for (const std::string size : {"", "1", "999999", "1G", "-1GB", "1GBB", "99999999999GB"}) {
+    EXPECT_EQ(complaint("memory:?max_bytes=" + size),
+              "invalid: max_bytes is a size such as 1GB or 512MiB, from 1MB on");
+  }
+  EXPECT_EQ(complaint("memory:?bytes=1GB"),
+            "invalid: memory: takes no place, and one option: max_bytes");
+}
+
+// Of what expires, the least recently used goes; what does not expire stays.
+TEST(Open, BoundedMemoryDropsWhatExpires) {
+  auto once = open("memory:?max_bytes=1MB");
+  ASSERT_TRUE(once.has_value());
+  const documents::Content lasting{.bytes = "kept", .type = "text/plain"};
+  ASSERT_TRUE(once->documents().put("d", lasting, documents::IfAbsent{}).has_value());
+  for (int i = 0; i < 20; ++i) {
+    std::vector<std::string> ids;
+    for (int j = 0; j < 1'000; ++j) ids.push_back(std::to_string(i) + "-" + std::to_string(j));
+    ASSERT_TRUE(once->claims().seen(ids, std::chrono::hours(1), "").has_value());
+  }
+  EXPECT_TRUE(once->documents().get("d").value().has_value());
+  const std::vector<std::string> first = {"0-0"};
+  EXPECT_TRUE(once->claims().seen(first, std::chrono::hours(1), "").value()[0]);
 }
 
 TEST(Open, AnAddressTellsItsDirectory) {
   EXPECT_EQ(directory_of("./state"), "./state");
+  EXPECT_EQ(directory_of("./state?durability=relaxed"), "./state");
+  EXPECT_EQ(directory_of("./what?"), "./what?");
   EXPECT_EQ(directory_of("rocksdb:/var/state?durability=relaxed"), "/var/state");
   EXPECT_EQ(directory_of("memory:"), std::nullopt);
   EXPECT_EQ(directory_of("http://there"), std::nullopt);
@@ -125,9 +155,9 @@ TEST(Open, AnAddressOfS3IsCheckedBeforeAnythingIsSent) {
   }
   const std::string options =
       "invalid: s3 has the options region, endpoint, style (path or host), etag (quoted or bare), "
-      "timeout (in seconds) and connections (1 to 1000), not ";
-  for (const char* const bad :
-       {"colour=red", "style=odd", "etag=weak", "timeout=0", "connections=1001"}) {
+      "timeout (in seconds), connections (1 to 1000) and documents (items or plain), not ";
+  for (const char* const bad : {"colour=red", "style=odd", "etag=weak", "timeout=0",
+                                "connections=1001", "documents=bare"}) {
     EXPECT_EQ(complaint(std::string("s3://jobs?").append(bad)),
               options + "\"" + std::string(bad) + "\"");
   }

@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::uint8_t kFormat = 1;
 constexpr std::uint8_t kFormatWithReceipt = 2;
+constexpr std::uint8_t kFormatWithPrevious = 3;
 constexpr std::uint8_t kVouchedTicket = 2;  // A record of a ticket that a code follows.
+constexpr std::uint8_t kPartOfRecord = 3;   // The same, of a record that has more.
 constexpr std::size_t kCodeBytes = sizeof(SipCode);
 constexpr std::uint64_t kHalf = 0xffff'ffffU;
 constexpr auto kLastState = static_cast<std::uint64_t>(ClaimRecord::State::failed);
@@ -21,7 +23,8 @@ constexpr auto kLastState = static_cast<std::uint64_t>(ClaimRecord::State::faile
 std::size_t room_for(const ClaimRecord& record) {
   constexpr std::size_t kNumbersAndTimes = 112;
   return kNumbersAndTimes + record.owner.size() + record.request.size() +
-         record.payload_hash.size() + record.result.size() + record.receipt.size();
+         record.payload_hash.size() + record.result.size() + record.receipt.size() +
+         (record.previous ? record.previous->failure.size() : 0);
 }
 
 void write_fields(RecordWriter& out, const ClaimRecord& record) {
@@ -59,21 +62,43 @@ ClaimRecord read_fields(RecordReader& in) {
 }
 
 bool sensible(const ClaimRecord& record) {
-  return record.fence >= 0 && record.attempt >= 0 && record.ttl.count() >= 0;
+  const bool earlier = !record.previous || record.previous->attempt >= 0;
+  return earlier && record.fence >= 0 && record.attempt >= 0 && record.ttl.count() >= 0;
 }
 
-Result<ClaimRecord> read_mark(Duration ttl, Time expiry) {
+// `memory` is how long the item outlives the mark.
+Result<ClaimRecord> read_mark(Duration ttl, Time expiry, Duration memory) {
   const bool fits = ttl.count() >= 0 && expiry >= Time{} && expiry != kNever &&
-                    ttl <= expiry.time_since_epoch() - kFenceMemory;
-  if (!fits) return failure(ErrorCode::corrupt, "a claim's mark does not fit its expiry");
-  return mark_at(expiry - kFenceMemory - ttl, ttl);
+                    ttl <= expiry.time_since_epoch() - memory;
+  if (!fits) return failure(ErrorCode::corrupt, "a mark does not fit its expiry");
+  return mark_at(expiry - memory - ttl, ttl);
 }
 
 // Whether the ttl and the expiry are enough to restore the record.
-bool is_mark(const ClaimRecord& record) {
+bool is_plain_mark(const ClaimRecord& record) {
   return record.completed >= Time{} && record == mark_at(record.completed, record.ttl) &&
-         expiry_of(record, record.completed) != kNever;
+         expiry_of_mark(record) != kNever;
 }
+
+Result<ClaimRecord> read_record(const Bytes& bytes) {
+  Result<RecordReader> in = RecordReader::open(bytes, RecordKind::claim, kFormatWithPrevious);
+  if (!in) return std::unexpected(std::move(in.error()));
+  ClaimRecord record = read_fields(*in);
+  const bool receipt = in->format() == kFormatWithReceipt;
+  if (receipt) record.receipt = in->bytes();
+  if (in->format() == kFormatWithPrevious) {
+    record.previous.emplace();
+    record.previous->failure = in->bytes();
+    record.previous->failed = in->time();
+    record.previous->attempt = static_cast<std::int64_t>(in->number());
+  }
+  if (!in->sound() || !sensible(record) || receipt == record.receipt.empty()) {
+    return failure(ErrorCode::corrupt, "a claim's record does not parse");
+  }
+  return record;
+}
+
+std::int64_t milliseconds_of(Time time) { return time.time_since_epoch().count(); }
 
 enum class CodeOf : std::uint64_t { ticket = 1, nonce = 2 };
 
@@ -131,38 +156,69 @@ ClaimRecord mark_at(Time now, Duration ttl) {
 }
 
 Value encode(const ClaimRecord& record) {
-  if (is_mark(record)) return record.ttl.count();
   const bool receipt = !record.receipt.empty();
-  RecordWriter out(RecordKind::claim, receipt ? kFormatWithReceipt : kFormat, room_for(record));
+  const std::uint8_t format = record.previous ? kFormatWithPrevious
+                              : receipt       ? kFormatWithReceipt
+                                              : kFormat;
+  RecordWriter out(RecordKind::claim, format, room_for(record));
   write_fields(out, record);
-  if (receipt) out.bytes(record.receipt);
+  if (record.previous) {
+    out.bytes(record.previous->failure);
+    out.time(record.previous->failed);
+    out.number(static_cast<std::uint64_t>(record.previous->attempt));
+  } else if (receipt) {
+    out.bytes(record.receipt);
+  }
   return out.finish();
 }
 
 Result<ClaimRecord> decode_claim(const Item& item) {
-  const Bytes* bytes = std::get_if<Bytes>(&item.value);
-  if (bytes == nullptr) return read_mark(Duration(std::get<std::int64_t>(item.value)), item.expiry);
-  Result<RecordReader> in = RecordReader::open(*bytes, RecordKind::claim, kFormatWithReceipt);
-  if (!in) return std::unexpected(std::move(in.error()));
-  ClaimRecord record = read_fields(*in);
-  const bool receipt = in->format() == kFormatWithReceipt;
-  if (receipt) record.receipt = in->bytes();
-  if (!in->sound() || !sensible(record) || receipt == record.receipt.empty()) {
-    return failure(ErrorCode::corrupt, "a claim's record does not parse");
-  }
-  return record;
+  if (const Bytes* const bytes = std::get_if<Bytes>(&item.value)) return read_record(*bytes);
+  return read_mark(Duration(std::get<std::int64_t>(item.value)), item.expiry, kFenceMemory);
 }
+
+bool is_old_mark(const ClaimRecord& record) {
+  return record.state == ClaimRecord::State::done && record.nonce == 0;
+}
+
+std::optional<PlainMark> plain_mark(Time now, Duration ttl) {
+  const Time expiry = later(later(now, ttl), kReplyMemory);
+  if (now < Time{} || expiry == kNever) return std::nullopt;
+  return PlainMark{ttl.count(), expiry};
+}
+
+Value encode_mark(const ClaimRecord& record) {
+  if (is_plain_mark(record)) return record.ttl.count();
+  return encode(record);
+}
+
+Result<ClaimRecord> decode_mark(const Item& item) {
+  if (const Bytes* const bytes = std::get_if<Bytes>(&item.value)) return read_record(*bytes);
+  return read_mark(Duration(std::get<std::int64_t>(item.value)), item.expiry, kReplyMemory);
+}
+
+Time expiry_of_mark(const ClaimRecord& record) { return later(record.kept_until, kReplyMemory); }
 
 Bytes hash_of(std::string_view payload) { return hash128(payload); }
 
 Time expiry_of(const ClaimRecord& record, Time now) {
   switch (record.state) {
     case ClaimRecord::State::busy: return kNever;
-    case ClaimRecord::State::free: return later(now, kFenceMemory);
+    case ClaimRecord::State::free:
+      return std::max(later(now, kFenceMemory), later(record.kept_until, kReplyMemory));
     case ClaimRecord::State::done:
-    case ClaimRecord::State::failed: return later(record.kept_until, kFenceMemory);
+    case ClaimRecord::State::failed: break;
   }
-  return kNever;
+  const bool rises_by_time = record.fence <= milliseconds_of(record.kept_until);
+  return later(record.kept_until, rises_by_time ? kReplyMemory : kFenceMemory);
+}
+
+Time expiry_of_busy(const ClaimRecord& record, Duration keep_abandoned) {
+  return later(later(record.lease_until, keep_abandoned), kFenceMemory);
+}
+
+Time ended_at(const Item& busy) {
+  return busy.expiry == kNever ? kNever : busy.expiry - kFenceMemory;
 }
 
 bool same_claim(const ClaimRecord& a, const ClaimRecord& b) {
@@ -174,6 +230,7 @@ ClaimRecord with_outcome(ClaimRecord record, ClaimRecord::State state, Bytes res
   record.completed = now;
   record.kept_until = later(now, record.ttl);
   record.result = std::move(result);
+  record.previous.reset();
   return record;
 }
 
@@ -184,7 +241,8 @@ std::uint64_t nonce_for(std::uint64_t random, std::int64_t fence, const Key& key
 }
 
 Ticket seal(const OpenTicket& ticket, const Key& key, const StoreSecret& secret) {
-  RecordWriter out(RecordKind::ticket, kVouchedTicket, room_for(ticket.record) + kCodeBytes);
+  const std::uint8_t format = ticket.whole ? kVouchedTicket : kPartOfRecord;
+  RecordWriter out(RecordKind::ticket, format, room_for(ticket.record) + kCodeBytes);
   out.number(ticket.version.number);
   write_fields(out, ticket.record);
   Bytes bytes = out.finish();
@@ -197,12 +255,13 @@ Result<OpenTicket> unseal(const Ticket& ticket, const Key& key, const StoreSecre
   const auto bad = failure(ErrorCode::invalid, "not a ticket");
   const std::optional<Bytes> bytes = base64url_decode(ticket.text);
   if (!bytes || bytes->size() < kCodeBytes) return bad;
-  const bool has_code = (*bytes)[1] == static_cast<char>(kVouchedTicket);
+  const bool has_code = (*bytes)[1] >= static_cast<char>(kVouchedTicket);
   const std::string_view record =
       std::string_view(*bytes).substr(0, bytes->size() - (has_code ? kCodeBytes : 0));
-  Result<RecordReader> in = RecordReader::open(record, RecordKind::ticket, kVouchedTicket);
+  Result<RecordReader> in = RecordReader::open(record, RecordKind::ticket, kPartOfRecord);
   if (!in) return bad;
   OpenTicket open;
+  open.whole = in->format() != kPartOfRecord;
   open.version = {in->number()};
   open.record = read_fields(*in);
   const bool busy = open.record.state == ClaimRecord::State::busy;

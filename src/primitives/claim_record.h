@@ -1,4 +1,4 @@
-// The item of a claim, and the ticket that proves one claim.
+// The item of a claim, the mark of a seen id, and the ticket that proves one claim.
 #pragma once
 
 #include <optional>
@@ -24,28 +24,54 @@ struct ClaimRecord {
   Time lease_until;
   Time completed;
   Time kept_until;  // How long an outcome is kept; after that the key is free.
-  Bytes result;
-  Bytes receipt;  // Of the effects that completed it; empty if there were none.
+  Bytes result;     // Or the failure: of a failed claim, or of the attempt that left it free.
+  Bytes receipt;    // Of the effects that completed it; empty if there were none.
+  std::optional<EarlierFailure> previous;  // While busy.
 
   friend bool operator==(const ClaimRecord&, const ClaimRecord&) = default;
 };
 
-// How long a free key keeps its fence and attempt, at least (docs/hazards.md#h13).
+// How long a fence is remembered that somebody may still hold: of a claim that was freed, forgotten
+// or abandoned (docs/hazards.md#h13).
 inline constexpr Duration kFenceMemory = std::chrono::hours(1);
 
-// The value of a claim's item, whose expiry must be expiry_of() the record: a mark is stored as its
-// ttl alone, and the rest follows from the expiry.
+// How long an outcome or a mark is remembered after its end: longer than its writer may try
+// (kAttemptLife), so that a lost reply still finds it.
+inline constexpr Duration kReplyMemory = std::chrono::minutes(2);
+
+// The value of a claim's item, and of a mark's.
 Value encode(const ClaimRecord& record);
 Result<ClaimRecord> decode_claim(const Item& item);
 
-// Done at `now` without owner, request, payload or result: what seen() usually stores.
+// Whether this is the mark of a seen id that an earlier version put where claims are.
+bool is_old_mark(const ClaimRecord& record);
+
+// Marks are records that are done, and were never claimed. The expiry of a mark's item must be
+// expiry_of_mark(): most are stored as their ttl alone, and the rest follows from the expiry.
 ClaimRecord mark_at(Time now, Duration ttl);
+Value encode_mark(const ClaimRecord& record);
+Result<ClaimRecord> decode_mark(const Item& item);
+Time expiry_of_mark(const ClaimRecord& record);
+
+// The item of mark_at(), without its record; empty if its ttl and expiry do not tell all of it.
+struct PlainMark {
+  std::int64_t value = 0;
+  Time expiry;
+};
+std::optional<PlainMark> plain_mark(Time now, Duration ttl);
 
 // 16 bytes. Different payloads practically never have equal hashes.
 Bytes hash_of(std::string_view payload);
 
-// The item's expiry: never while busy, else an hour after the outcome expires.
+// When the item of a claim with this record expires. Free: after an hour, and not before its
+// failure does. Done or failed: shortly after the outcome, for what is claimed later has a higher
+// fence simply by its time; where that is not certain, after an hour more.
 Time expiry_of(const ClaimRecord& record, Time now);
+
+// The same while it is busy: an hour after it ends as abandoned. ended_at() tells that end from the
+// item; those of earlier versions have none.
+Time expiry_of_busy(const ClaimRecord& record, Duration keep_abandoned);
+Time ended_at(const Item& busy);
 
 bool same_claim(const ClaimRecord& a, const ClaimRecord& b);
 
@@ -64,6 +90,7 @@ struct OpenTicket {
   ClaimRecord record;
   Version version;
   bool vouched = true;
+  bool whole = true;  // The record of the claim has no more than the ticket.
 };
 Ticket seal(const OpenTicket& ticket, const Key& key, const StoreSecret& secret);
 

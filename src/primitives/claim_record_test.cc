@@ -38,8 +38,11 @@ TEST(ClaimRecord, AMarkIsItsTtlAndComesBackFromTheExpiry) {
   for (const std::int64_t now : {0L, 1L, 1'900'000'000'000L}) {
     for (const Duration ttl : {Duration(0), Duration(1), Duration(std::chrono::years(10))}) {
       const ClaimRecord mark = mark_at(Time(Duration(now)), ttl);
-      EXPECT_EQ(encode(mark), Value(std::int64_t{ttl.count()}));
-      EXPECT_EQ(decode_claim(item_of(encode(mark), expiry_of(mark, {}))).value(), mark);
+      EXPECT_EQ(encode_mark(mark), Value(std::int64_t{ttl.count()}));
+      EXPECT_EQ(decode_mark(item_of(encode_mark(mark), expiry_of_mark(mark))).value(), mark);
+      const Time expiry_before = later(mark.kept_until, kFenceMemory);
+      EXPECT_EQ(decode_claim(item_of(encode_mark(mark), expiry_before)).value(), mark);
+      EXPECT_TRUE(is_old_mark(mark));
     }
   }
 }
@@ -49,9 +52,9 @@ TEST(ClaimRecord, WhatSaysMoreThanAMarkIsKeptWhole) {
   const auto kept_whole = [&](auto change) {
     ClaimRecord record = mark;
     change(record);
-    const Value value = encode(record);
+    const Value value = encode_mark(record);
     return std::holds_alternative<Bytes>(value) &&
-           decode_claim(item_of(value, expiry_of(mark, {}))) == record;
+           decode_mark(item_of(value, expiry_of_mark(mark))) == record;
   };
   EXPECT_TRUE(kept_whole([](ClaimRecord& record) { record.state = ClaimRecord::State::failed; }));
   EXPECT_TRUE(kept_whole([](ClaimRecord& record) { ++record.fence; }));
@@ -96,6 +99,30 @@ TEST(ClaimRecord, AStateBeyondItsRangeIsNotReadAsAnother) {
   for (int i = 0; i < 4; ++i) out.time(Time{});
   out.bytes("");
   EXPECT_EQ(error_in(out.finish()), ErrorCode::corrupt);
+}
+
+TEST(ClaimRecord, AnEarlierFailureComesBackAndIsNoPartOfATicket) {
+  ClaimRecord record = full_record();
+  record.receipt.clear();
+  record.previous = EarlierFailure{"no luck", Time(Duration(7)), 3};
+  EXPECT_EQ(decode_claim(item_of(encode(record))).value(), record);
+  const StoreSecret secret{.key = {1, 2}};
+  const Key key = claim_key("default", "job");
+  const Ticket ticket = seal({.record = record, .version = {42}, .whole = false}, key, secret);
+  const OpenTicket open = unseal(ticket, key, secret).value();
+  EXPECT_FALSE(open.whole);
+  EXPECT_TRUE(open.vouched);
+  EXPECT_FALSE(open.record.previous.has_value());
+}
+
+TEST(ClaimRecord, H13_AFenceThatTimeDoesNotSurpassIsRememberedForAnHour) {
+  ClaimRecord record = full_record();
+  record.state = ClaimRecord::State::done;
+  record.kept_until = Time(Duration(1'000'000));
+  record.fence = 1'000'000;
+  EXPECT_EQ(expiry_of(record, {}), record.kept_until + kReplyMemory);
+  ++record.fence;
+  EXPECT_EQ(expiry_of(record, {}), record.kept_until + kFenceMemory);
 }
 
 TEST(ClaimRecord, AnOutcomeOfAnyTimeHasAnExpiry) {
@@ -149,6 +176,22 @@ TEST(ClaimRecord, H46_WhatTheStoreDoesNotVouchForIsGoodForClaimsFromElsewhereOnl
   record.nonce = nonce_for(0, record.fence, kKey, {.key = {5, 6}});
   EXPECT_FALSE(is_ticket_of(before, record, kKey, kSecret)) << "of another claim";
   EXPECT_TRUE(is_ticket_of(open(), record, kKey, kSecret)) << "of another store";
+}
+
+TEST(ClaimRecord, APlainMarkIsTheItemOfItsRecord) {
+  const Duration day = std::chrono::hours(24);
+  for (const Time now :
+       {Time{}, Time(Duration(1'700'000'000'000)), Time(Duration(-5)), kNever - day}) {
+    for (const Duration ttl : {Duration::zero(), day, Duration(std::chrono::years(10))}) {
+      const ClaimRecord record = mark_at(now, ttl);
+      const std::optional<PlainMark> plain = plain_mark(now, ttl);
+      const Value value = encode_mark(record);
+      ASSERT_EQ(plain.has_value(), std::holds_alternative<std::int64_t>(value));
+      if (!plain) continue;
+      EXPECT_EQ(Value(plain->value), value);
+      EXPECT_EQ(plain->expiry, expiry_of_mark(record));
+    }
+  }
 }
 
 }  // namespace

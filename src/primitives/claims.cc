@@ -1,12 +1,12 @@
 #include "once/claims.h"
 
 #include <algorithm>
-#include <limits>
-#include <set>
 
 #include "primitives/claim_record.h"
+#include "primitives/claim_state.h"
 #include "primitives/commit_resolved.h"
 #include "primitives/keys.h"
+#include "primitives/recorded.h"
 #include "primitives/store_secret.h"
 
 namespace once::claims {
@@ -33,27 +33,10 @@ Result<void> check_request(const ClaimRequest& request) {
   if (request.owner.size() > kMaxLabel || request.request.size() > kMaxLabel) {
     return failure(ErrorCode::invalid, "owner and request have at most 512 bytes");
   }
+  if (request.keep_abandoned < Duration::zero() || request.keep_abandoned > kMaxTtl) {
+    return failure(ErrorCode::invalid, "what is abandoned is kept for 0s to 10 years");
+  }
   return check_times(request.lease, request.ttl);
-}
-
-bool has_outcome(const ClaimRecord& record, Time now) {
-  return (record.state == State::done || record.state == State::failed) && now < record.kept_until;
-}
-
-// Busy, or with an outcome that is still kept.
-bool is_visible(const ClaimRecord& record, Time now) {
-  return record.state == State::busy || has_outcome(record, now);
-}
-
-bool is_held(const ClaimRecord& record, Time now, Duration clock_error) {
-  return record.state == State::busy && now < later(record.lease_until, clock_error);
-}
-
-// A fence at the end of its range is none that a claim was given.
-constexpr std::int64_t kNoFence = std::numeric_limits<std::int64_t>::max();
-
-std::int64_t fence_at(Time now) {
-  return std::max<std::int64_t>(1, now.time_since_epoch().count());
 }
 
 // A caller that wants a key.
@@ -61,16 +44,28 @@ struct Claimant {
   ClaimRequest request;
   Bytes payload_hash;
   std::uint64_t random;
-  Key key;
   const StoreSecret* secret;
 
-  Claimed claimed_from(const ClaimRecord& record, Version version) const {
-    return {seal({record, version}, key, *secret), record.fence, record.attempt,
-            record.lease_until};
+  Claimed claimed_from(const Key& key, ClaimRecord record, Version version) const {
+    const bool whole = !record.previous;
+    const OpenTicket ticket{.record = std::move(record), .version = version, .whole = whole};
+    const ClaimRecord& claimed = ticket.record;
+    return {seal(ticket, key, *secret), claimed.fence, claimed.attempt,
+            claimed.lease_until,        false,         claimed.previous};
+  }
+
+  // Makes `write`, which has its key, one that takes it.
+  void prepare(Write& write, Value value, const ClaimRecord& busy, Guard guard) const {
+    write.guard = guard;
+    write.value = std::move(value);
+    write.expiry = expiry_of_busy(busy, request.keep_abandoned);
+    write.version = {};
+    // It expires, and yet is nothing that a full store may evict (docs/hazards.md#h17).
+    write.pinned = true;
   }
 
   // The record of a claim that follows `last`, or of the first one.
-  ClaimRecord record_after(const ClaimRecord* last, Time now) const {
+  ClaimRecord record_after(const ClaimRecord* last, const Key& key, Time now) const {
     const bool same_try =
         last != nullptr && (last->state == State::busy || last->state == State::free);
     const std::int64_t past_fence = last != nullptr ? last->fence + 1 : 1;
@@ -84,7 +79,14 @@ struct Claimant {
             .payload_hash = payload_hash,
             .ttl = request.ttl,
             .claimed = now,
-            .lease_until = later(now, request.lease)};
+            .lease_until = later(now, request.lease),
+            .previous = last != nullptr ? failure_before(*last, now) : std::nullopt};
+  }
+
+  static std::optional<EarlierFailure> failure_before(const ClaimRecord& last, Time now) {
+    if (last.state == State::busy) return last.previous;
+    if (!has_failure(last, now)) return std::nullopt;
+    return EarlierFailure{last.result, last.completed, last.attempt};
   }
 
   bool differs_from(const ClaimRecord& record) const {
@@ -93,16 +95,16 @@ struct Claimant {
   }
 
   // The answer if `record` prevents the claim; empty if the key may be taken.
-  std::optional<ClaimOutcome> answer(const ClaimRecord& record, Version version, Time now,
-                                     Duration clock_error) const {
-    const bool finished = has_outcome(record, now);
+  std::optional<ClaimOutcome> answer(const Key& key, const ClaimRecord& record, Version version,
+                                     Time now, Duration clock_error) const {
+    const bool finished = has_outcome(record, now) && !is_old_mark(record);
     const bool ours = record.state == State::busy && !request.request.empty() &&
                       record.request == request.request;
     if (!finished && !ours && !is_held(record, now, clock_error)) return std::nullopt;
     if (differs_from(record)) return Mismatch{};
     if (finished) return Done{record.result, record.completed, record.state == State::failed};
     if (ours) {
-      Claimed again = claimed_from(record, version);
+      Claimed again = claimed_from(key, record, version);
       again.repeated = true;
       return again;
     }
@@ -110,32 +112,19 @@ struct Claimant {
   }
 };
 
-Plan<ClaimOutcome> take_as(Claimant claimant) {
-  const Key& key = claimant.key;
-  const Limits* limits = co_await store_limits();
-  Time now = co_await store_now();
-  ClaimRecord wanted = claimant.record_after(nullptr, now);
-  Write write = put(key, encode(wanted), absent_lasting());
-  for (;;) {
-    const CommitOutcome outcome = co_await commit_resolved(write);
-    if (committed(outcome)) co_return claimant.claimed_from(wanted, write.version);
-    const std::optional<Item>& current = std::get<Lost>(outcome).current;
-    now = co_await store_now();
-    if (!current) {
-      wanted = claimant.record_after(nullptr, now);
-      write = put(key, encode(wanted), absent_lasting());
-      continue;
-    }
-    const Result<ClaimRecord> record = decode_claim(*current);
-    if (!record) co_return std::unexpected(record.error());
-    auto answer = claimant.answer(*record, current->version, now, limits->clock_error);
-    if (answer) co_return std::move(*answer);
-    if (record->fence == kNoFence) {
-      co_return failure(ErrorCode::corrupt, "the claim's fence cannot rise; forget the claim");
-    }
-    wanted = claimant.record_after(&*record, now);
-    write = put(key, encode(wanted), unchanged(current->version));
-  }
+// Moves the mark of a seen id to where such marks are, before a claim takes its place.
+Plan<std::monostate> move_mark(Key claim, ClaimRecord mark) {
+  Write moved = put(keys::seen_of_claim(claim), encode_mark(mark), absent(), expiry_of_mark(mark));
+  co_await commit_resolved(moved);  // If it is there already, that is as good.
+  co_return std::monostate();
+}
+
+// Free again after an attempt that failed: its failure is kept for the ttl of the claim.
+ClaimRecord free_with_failure(ClaimRecord record, Bytes failure, Time now) {
+  record = with_outcome(std::move(record), State::free, std::move(failure), now);
+  record.request.clear();
+  record.payload_hash.clear();
+  return record;
 }
 
 // How a ticket's holder changes its record.
@@ -145,7 +134,8 @@ using Settlement = std::function<ClaimRecord(ClaimRecord record, Time now)>;
 std::optional<SettleOutcome> answer_if_settled(const ClaimRecord& current,
                                                const ClaimRecord& wanted) {
   if (current.state == State::busy) return std::nullopt;
-  if (current.state == wanted.state && current.result == wanted.result) return Settled{true};
+  const bool same = current.state == State::free || current.result == wanted.result;
+  if (current.state == wanted.state && same) return Settled{true};
   return current.state == State::free ? SettleOutcome(Fenced{}) : SettleOutcome(Mismatch{});
 }
 
@@ -171,22 +161,26 @@ struct UsedTicket {
 };
 
 // Applies `settlement` to the claim that `ticket` proves. Renewals since then changed its version,
-// but not its holder (docs/hazards.md#h14).
-Plan<SettleOutcome> settle(Key key, Ticket ticket, Settlement settlement) {
+// but not its holder (docs/hazards.md#h14). One that stays busy is kept for `keep_abandoned`.
+Plan<SettleOutcome> settle(Key key, Ticket ticket, Settlement settlement,
+                           std::optional<Duration> keep_abandoned = std::nullopt) {
   const StoreSecret* secret = (co_await store_secret())->get();
   if (secret == nullptr) secret = co_await read_store_secret();
-  Result<OpenTicket> open = unseal(ticket, key, *secret);
+  Write write;
+  write.key = std::move(key);
+  Result<OpenTicket> open = unseal(ticket, write.key, *secret);
   if (open && !open->vouched) {
     // A store that was emptied has another secret now.
     secret = co_await read_store_secret();
-    open = unseal(ticket, key, *secret);
+    open = unseal(ticket, write.key, *secret);
   }
   if (!open) co_return Fenced{};
-  UsedTicket used{key, *open, *secret};
-  if (!open->vouched) {
+  UsedTicket used{write.key, *open, *secret};
+  const bool stays_busy = keep_abandoned.has_value();
+  if (!open->vouched || (stays_busy && !open->whole)) {
     const Time now = co_await store_now();
     const ClaimRecord wanted = settlement(open->record, now);
-    const std::optional<Item> current = co_await get(key);
+    const std::optional<Item> current = co_await get(write.key);
     const auto answer = used.look_at(current, wanted);
     if (!answer) co_return std::unexpected(answer.error());
     if (*answer) co_return **answer;
@@ -194,38 +188,19 @@ Plan<SettleOutcome> settle(Key key, Ticket ticket, Settlement settlement) {
   for (;;) {
     const Time now = co_await store_now();
     const ClaimRecord wanted = settlement(open->record, now);
-    Write write = put(key, encode(wanted), unchanged(open->version), expiry_of(wanted, now));
-    const CommitOutcome outcome = co_await commit_resolved(write);
-    if (committed(outcome)) co_return Settled{false};
-    const auto answer = used.look_at(std::get<Lost>(outcome).current, wanted);
+    write.guard = unchanged(open->version);
+    write.value = encode(wanted);
+    write.expiry = stays_busy ? expiry_of_busy(wanted, *keep_abandoned) : expiry_of(wanted, now);
+    write.version = {};
+    write.pinned = stays_busy;  // What is held is nothing to evict (docs/hazards.md#h17).
+    Result<CommitOutcome> outcome = co_await attempt(commit(write));
+    if (is_unknown(outcome)) outcome = co_await resolve_commit(write);
+    if (!outcome) co_return std::unexpected(std::move(outcome.error()));
+    if (committed(*outcome)) co_return Settled{false};
+    const auto answer = used.look_at(std::get<Lost>(*outcome).current, wanted);
     if (!answer) co_return std::unexpected(answer.error());
     if (*answer) co_return **answer;
   }
-}
-
-// Keeps only what later claims need. The nonce identifies a holder that releases twice.
-ClaimRecord free_record(const ClaimRecord& record, std::uint64_t nonce) {
-  return {.state = State::free, .fence = record.fence, .attempt = record.attempt, .nonce = nonce};
-}
-
-// What a forgotten claim leaves. A damaged one tells no fence: then the time is higher than any
-// that was given before. One of a newer version of Once is not touched.
-Result<ClaimRecord> blank_after(const Result<ClaimRecord>& last, Time now) {
-  if (!last && last.error().code != ErrorCode::corrupt) return last;
-  const bool has_fence = last && last->fence != kNoFence;
-  const ClaimRecord known = last ? *last : ClaimRecord{};
-  ClaimRecord blank = free_record(known, 0);
-  if (!has_fence) blank.fence = fence_at(now);
-  return blank;
-}
-
-ClaimState state_of(const ClaimRecord& record) {
-  const auto kind = record.state == State::busy   ? ClaimState::Kind::busy
-                    : record.state == State::done ? ClaimState::Kind::done
-                                                  : ClaimState::Kind::failed;
-  return {kind,           record.owner,       record.fence,     record.attempt,
-          record.claimed, record.lease_until, record.completed, record.kept_until,
-          record.result};
 }
 
 }  // namespace
@@ -234,17 +209,60 @@ Key claim_key(std::string_view name_space, std::string_view name) {
   return keys::claim(name_space, name);
 }
 
+Key seen_key(std::string_view name_space, std::string_view id) {
+  return keys::seen(name_space, id);
+}
+
+// One plan, and one copy of the key: most claims are taken at the first try.
 Plan<ClaimOutcome> take(Key key, ClaimRequest request) {
   if (const Result<void> ok = check_request(request); !ok) co_return std::unexpected(ok.error());
   const std::uint64_t random = co_await random_number();
   const StoreSecret* secret = (co_await store_secret())->get();
   if (secret == nullptr) secret = co_await read_store_secret();
   Bytes hash = request.payload ? hash_of(*request.payload) : Bytes();
-  Claimant claimant{std::move(request), std::move(hash), random, std::move(key), secret};
-  co_return co_await take_as(std::move(claimant));
+  const Claimant claimant{std::move(request), std::move(hash), random, secret};
+  const Limits* limits = co_await store_limits();
+  Time now = co_await store_now();
+  Write write;
+  write.key = std::move(key);
+  ClaimRecord wanted = claimant.record_after(nullptr, write.key, now);
+  claimant.prepare(write, encode(wanted), wanted, absent_lasting());
+  for (;;) {
+    Result<CommitOutcome> outcome = co_await attempt(commit(write));
+    if (is_unknown(outcome)) outcome = co_await resolve_commit(write);
+    if (!outcome) co_return std::unexpected(std::move(outcome.error()));
+    if (committed(*outcome)) {
+      co_return claimant.claimed_from(write.key, std::move(wanted), write.version);
+    }
+    const std::optional<Item>& current = std::get<Lost>(*outcome).current;
+    now = co_await store_now();
+    if (!current) {
+      wanted = claimant.record_after(nullptr, write.key, now);
+      claimant.prepare(write, encode(wanted), wanted, absent_lasting());
+      continue;
+    }
+    const Result<ClaimRecord> record = decode_claim(*current);
+    if (!record) co_return std::unexpected(record.error());
+    auto answer = claimant.answer(write.key, *record, current->version, now, limits->clock_error);
+    if (answer) co_return std::move(*answer);
+    if (record->fence == kNoFence) {
+      co_return failure(ErrorCode::corrupt, "the claim's fence cannot rise; forget the claim");
+    }
+    if (is_old_mark(*record) && now < record->kept_until) co_await move_mark(write.key, *record);
+    wanted = claimant.record_after(&*record, write.key, now);
+    Value value = encode(wanted);
+    if (std::get<Bytes>(value).size() > limits->value_bytes) {
+      // The failure before it is told all the same; the next one will not know it.
+      ClaimRecord shorter = wanted;
+      shorter.previous.reset();
+      value = encode(shorter);
+    }
+    claimant.prepare(write, std::move(value), wanted, unchanged(current->version));
+  }
 }
 
 Plan<ClaimOutcome> take_within(Key key, ClaimRequest request, Duration wait) {
+  if (wait <= Duration::zero()) co_return co_await take(std::move(key), std::move(request));
   const Time start = co_await store_now();
   const Time until = later(start, wait);
   for (Duration longest = kFirstPoll;; longest = std::min(longest * 2, kLongestPoll)) {
@@ -254,11 +272,12 @@ Plan<ClaimOutcome> take_within(Key key, ClaimRequest request, Duration wait) {
     const std::uint64_t drawn = co_await random_number();
     const Duration jittered(
         1 + static_cast<std::int64_t>(drawn % static_cast<std::uint64_t>(longest.count())));
-    co_await pause(std::min(jittered, until - now));
+    const Result<std::monostate> waited = co_await attempt(wait_for(key, jittered, until - now));
+    if (!waited) co_return std::move(outcome);  // Too many wait: the caller may come back later.
   }
 }
 
-Plan<RenewOutcome> renew(Key key, Ticket ticket, Duration lease) {
+Plan<RenewOutcome> renew(Key key, Ticket ticket, Duration lease, Duration keep_abandoned) {
   co_await go_first();
   if (const Result<void> ok = check_times(lease, {}); !ok) co_return std::unexpected(ok.error());
   Time until;
@@ -266,27 +285,37 @@ Plan<RenewOutcome> renew(Key key, Ticket ticket, Duration lease) {
     record.lease_until = until = later(now, lease);
     return record;
   };
-  const SettleOutcome outcome = co_await settle(std::move(key), std::move(ticket), prolong);
+  const SettleOutcome outcome =
+      co_await settle(std::move(key), std::move(ticket), prolong, keep_abandoned);
   if (std::holds_alternative<Settled>(outcome)) co_return Renewed{until};
   co_return Fenced{};
 }
 
 Plan<SettleOutcome> complete(Key key, Ticket ticket, Bytes result) {
-  Settlement finish = [&result](ClaimRecord record, Time now) {
+  Settlement finish = [result = std::move(result)](ClaimRecord record, Time now) {
     return with_outcome(std::move(record), State::done, result, now);
   };
-  co_return co_await settle(std::move(key), std::move(ticket), finish);
+  return settle(std::move(key), std::move(ticket), std::move(finish));
 }
 
 Plan<SettleOutcome> release(Key key, Ticket ticket, Bytes failure, Release how) {
-  Settlement give_up = [&failure, how](ClaimRecord record, Time now) {
-    if (how == Release::retryable) return free_record(record, record.nonce);
-    return with_outcome(std::move(record), State::failed, failure, now);
+  // Whether the key is free again does not depend on whether the store has room for the reason.
+  const Limits* limits = co_await store_limits();
+  constexpr std::size_t kRest = 1'024;  // At most what a record has besides.
+  const bool kept = !failure.empty() && failure.size() + kMaxLabel + kRest <= limits->value_bytes;
+  Settlement give_up = [&failure, how, kept](ClaimRecord record, Time now) {
+    if (how == Release::final) {
+      return with_outcome(std::move(record), State::failed, failure, now);
+    }
+    if (!kept) return free_record(record, record.nonce);
+    return free_with_failure(std::move(record), failure, now);
   };
   co_return co_await settle(std::move(key), std::move(ticket), give_up);
 }
 
-Plan<bool> forget(Key key) {
+Plan<bool> forget(Key key) { return forget(std::move(key), Recording{}); }
+
+Plan<bool> forget(Key key, Recording recording) {
   for (;;) {
     const std::optional<Item> current = co_await get(key);
     if (!current) co_return false;
@@ -294,9 +323,9 @@ Plan<bool> forget(Key key) {
     const Time now = co_await store_now();
     const Result<ClaimRecord> blank = blank_after(record, now);
     if (!blank) co_return std::unexpected(blank.error());
-    if (record && !is_visible(*record, now)) co_return false;
+    if (record && !is_visible(*record, *current, now)) co_return false;
     Write write = put(key, encode(*blank), unchanged(current->version), expiry_of(*blank, now));
-    const CommitOutcome outcome = co_await commit_resolved(write);
+    const CommitOutcome outcome = co_await commit_recorded(write, recording);
     if (committed(outcome)) co_return true;
   }
 }
@@ -306,27 +335,11 @@ Plan<std::optional<ClaimState>> show(Key key) {
   if (!current) co_return std::optional<ClaimState>();
   const Result<ClaimRecord> record = decode_claim(*current);
   if (!record) co_return std::unexpected(record.error());
+  const Limits* limits = co_await store_limits();
   const Time now = co_await store_now();
-  co_return is_visible(*record, now) ? std::optional(state_of(*record)) : std::nullopt;
-}
-
-Plan<ClaimPage> list(std::string name_space, std::optional<ClaimState::Kind> kind,
-                     std::string cursor, std::size_t limit) {
-  const ListRequest request{keys::claim_prefix(name_space), std::move(cursor), limit};
-  ListPage found = co_await once::list(request);
-  const Time now = co_await store_now();
-  ClaimPage page{{}, std::move(found.cursor)};
-  for (const ListPage::Listed& listed : found.items) {
-    const Result<ClaimRecord> record = decode_claim(listed.item);
-    const bool corrupt = !record && record.error().code == ErrorCode::corrupt;
-    if (!record && !corrupt) co_return std::unexpected(record.error());
-    if (record && !is_visible(*record, now)) continue;
-    ClaimState state = record ? state_of(*record) : ClaimState{.kind = ClaimState::Kind::corrupt};
-    if (kind && state.kind != *kind) continue;
-    page.claims.push_back(
-        {std::string(keys::name_in(listed.key.partition.home)), std::move(state)});
-  }
-  co_return std::move(page);
+  co_return is_visible(*record, *current, now)
+      ? std::optional(state_of(*record, now, limits->clock_error))
+      : std::nullopt;
 }
 
 Result<ClaimOutcome> or_proceed(Result<ClaimOutcome> answer, IfStoreDown policy) {
@@ -336,9 +349,20 @@ Result<ClaimOutcome> or_proceed(Result<ClaimOutcome> answer, IfStoreDown policy)
 
 Result<Seen> or_proceed(Result<Seen> answer, std::size_t ids, IfStoreDown policy) {
   if (policy == IfStoreDown::proceed && is_transient(answer)) {
-    return Seen{std::vector<bool>(ids, true), false};
+    return Seen{std::vector<bool>(ids, true), false, {}};
   }
   return answer;
 }
 
 }  // namespace once::claims
+
+namespace once {
+
+Result<std::vector<bool>> Claims::seen(std::span<const std::string> ids, Duration ttl,
+                                       std::string request, Duration within) {
+  Result<claims::Seen> seen = mark(ids, ttl, std::move(request), within);
+  if (!seen) return std::unexpected(std::move(seen.error()));
+  return std::move(seen->first);
+}
+
+}  // namespace once

@@ -2,6 +2,7 @@
 #include "once/local.h"
 
 #include <set>
+#include <tuple>
 
 #include "primitives/claim_record.h"
 #include "primitives/claims_fixture.h"
@@ -99,13 +100,188 @@ TEST_F(ClaimsTest, H14_CompletingAgainIsTheSameAnswerAndWithAnotherResultAMismat
 TEST_F(ClaimsTest, ReleasingFreesTheKeyForTheNextAttempt) {
   const Claimed claim = claimed("job");
   as<Settled>(claims_.release("job", claim.ticket, "no luck", Release::retryable));
-  EXPECT_FALSE(claims_.show("job")->has_value());
   EXPECT_TRUE(
       as<Settled>(claims_.release("job", claim.ticket, "no luck", Release::retryable)).replayed);
   as<Fenced>(claims_.complete("job", claim.ticket, "42"));
   const Claimed next = claimed("job");
   EXPECT_EQ(next.attempt, 2);
   EXPECT_GT(next.fence, claim.fence);
+}
+
+TEST_F(ClaimsTest, AFailureIsKeptWithTheFreeKeyAndToldToTheNextAttempts) {
+  const Time start = clock_.now();
+  const Claimed first = claimed("job", {.owner = "me", .lease = 1s, .ttl = 1h});
+  as<Settled>(claims_.release("job", first.ticket, "no luck", Release::retryable));
+  const ClaimState free = claims_.show("job")->value();
+  EXPECT_EQ(free.kind, ClaimState::Kind::free);
+  EXPECT_EQ(free.result, "no luck");
+  EXPECT_EQ(free.completed, start);
+  EXPECT_EQ(free.attempt, 1);
+  EXPECT_EQ(claims_.list({.kind = ClaimState::Kind::free})->claims.size(), 1U);
+  const EarlierFailure wanted{"no luck", start, 1};
+  const Claimed second = claimed("job", {.request = "r", .lease = 1s, .ttl = 1h});
+  EXPECT_EQ(second.previous, wanted);
+  EXPECT_EQ(claimed("job", {.request = "r"}).previous, wanted) << "an equal request";
+  as<Renewed>(claims_.renew("job", second.ticket, 2s));
+  clock_.advance(5s);
+  const Claimed third = claimed("job", {.ttl = 1h});
+  EXPECT_EQ(third.attempt, 3);
+  EXPECT_EQ(third.previous, wanted) << "the second left no failure of its own";
+  as<Settled>(claims_.release("job", third.ticket, "", Release::retryable));
+  EXPECT_FALSE(claims_.show("job")->has_value());
+  EXPECT_FALSE(claimed("job").previous.has_value());
+}
+
+TEST_F(ClaimsTest, AFailureIsKeptForTheTtlOfTheClaim) {
+  const Claimed claim = claimed("job", {.ttl = 3h});
+  as<Settled>(claims_.release("job", claim.ticket, "no luck", Release::retryable));
+  clock_.advance(3h - 1ms);
+  EXPECT_TRUE(claims_.show("job")->has_value());
+  clock_.advance(1ms);
+  EXPECT_FALSE(claims_.show("job")->has_value());
+  EXPECT_FALSE(claimed("job").previous.has_value());
+}
+
+TEST_F(ClaimsTest, AFailureThatHasNoRoomFreesTheKeyAllTheSame) {
+  const Claimed claim = claimed("job");
+  const std::string large(memory_->limits().value_bytes, 'x');
+  as<Settled>(claims_.release("job", claim.ticket, large, Release::retryable));
+  EXPECT_FALSE(claims_.show("job")->has_value());
+  EXPECT_EQ(claimed("job").attempt, 2);
+}
+
+TEST_F(ClaimsTest, AClaimWhoseLeaseIsOverIsAbandonedUntilItEnds) {
+  const Duration error = memory_->limits().clock_error;
+  const Claimed claim = claimed("job", {.lease = 1min, .keep_abandoned = 2h});
+  EXPECT_EQ(claims_.show("job")->value().kind, ClaimState::Kind::busy);
+  clock_.advance(1min + error);
+  EXPECT_EQ(claims_.show("job")->value().kind, ClaimState::Kind::abandoned);
+  EXPECT_TRUE(claims_.list({.kind = ClaimState::Kind::busy})->claims.empty());
+  EXPECT_TRUE(
+      claims_.list({.kind = ClaimState::Kind::abandoned, .older_than = 1h})->claims.empty());
+  clock_.advance(1h);
+  const auto old = claims_.list({.kind = ClaimState::Kind::abandoned, .older_than = 1h});
+  ASSERT_EQ(old->claims.size(), 1U);
+  EXPECT_EQ(old->claims[0].name, "job");
+  clock_.advance(1h);
+  EXPECT_FALSE(claims_.show("job")->has_value()) << "it has ended";
+  EXPECT_GT(claimed("job").fence, claim.fence);
+}
+
+TEST_F(ClaimsTest, ARenewedClaimIsKeptFromTheEndOfItsNewLease) {
+  const Claimed claim = claimed("job", {.lease = 1min});
+  clock_.advance(50s);
+  as<Renewed>(claims_.renew("job", claim.ticket, 1h));
+  clock_.advance(1h + std::chrono::days(7) - 1min);
+  EXPECT_EQ(claims_.show("job")->value().kind, ClaimState::Kind::abandoned);
+  as<Settled>(claims_.complete("job", claim.ticket, "42"));
+}
+
+TEST_F(ClaimsTest, WhatWasAbandonedLeavesNothingBehind) {
+  claimed("job", {.lease = 1min});
+  clock_.advance(std::chrono::days(7) + 2h);
+  while (!memory_->sweep(1'000).value().finished) {
+  }
+  EXPECT_EQ(testing::items_in(*memory_), 0U);
+}
+
+TEST_F(ClaimsTest, ADayOfTrafficLeavesNothingOnceAllOfItHasEnded) {
+  const auto hours = static_cast<int>(testing::as_many_as(24, 3));
+  for (int hour = 0; hour < hours; ++hour) {
+    for (int i = 0; i < 5; ++i) {
+      const std::string name = std::to_string(hour) + "/" + std::to_string(i);
+      const Claimed claim = claimed(name, {.lease = 1min, .ttl = 1h});
+      if (i == 0) as<Settled>(claims_.complete(name, claim.ticket, "42"));
+      if (i == 1) as<Settled>(claims_.release(name, claim.ticket, "no", Release::retryable));
+      if (i == 2) as<Settled>(claims_.release(name, claim.ticket, "no", Release::final));
+      if (i == 3) std::ignore = claims_.forget(name);
+      const std::vector<std::string> ids = {name, name + "'"};
+      ASSERT_TRUE(claims_.seen(ids, 1h, i % 2 == 0 ? "r" : "").has_value());
+    }
+    clock_.advance(1h);
+  }
+  EXPECT_GT(testing::items_in(*memory_), 0U);
+  clock_.advance(std::chrono::days(7) + 2h);
+  while (!memory_->sweep(1'000).value().finished) {
+  }
+  EXPECT_EQ(testing::items_in(*memory_), 0U);
+}
+
+TEST_F(ClaimsTest, ListsByPrefixOwnerStateAndAge) {
+  claimed("a/1", {.owner = "me", .lease = 1h});
+  claimed("a/2", {.owner = "you", .lease = 1h});
+  as<Settled>(claims_.complete("b/1", claimed("b/1", {.owner = "me"}).ticket, "1"));
+  clock_.advance(1min);
+  const auto count = [&](const claims::ClaimFilter& filter) {
+    return claims_.list(filter)->claims.size();
+  };
+  EXPECT_EQ(count({.prefix = "a/"}), 2U);
+  EXPECT_EQ(count({.owner = "me"}), 2U);
+  EXPECT_EQ(count({.prefix = "a/", .owner = "me"}), 1U);
+  EXPECT_EQ(count({.older_than = 1min}), 1U);
+  EXPECT_EQ(count({.kind = ClaimState::Kind::done, .older_than = 2min}), 0U);
+  EXPECT_EQ(claims_.list({.prefix = "\n"}).error().code, ErrorCode::invalid);
+}
+
+TEST_F(ClaimsTest, ForgetsInBulkWhatIsMeantAndNothingElse) {
+  for (int i = 0; i < 7; ++i) {
+    const std::string name = "a/" + std::to_string(i);
+    as<Settled>(claims_.complete(name, claimed(name).ticket, ""));
+  }
+  claimed("a/busy", {.lease = 1h});
+  as<Settled>(claims_.complete("b", claimed("b").ticket, ""));
+  claims::BulkRequest request{.filter = {.prefix = "a/", .kind = ClaimState::Kind::done},
+                              .limit = 3};
+  const auto all = [&](bool dry_run) {
+    std::size_t count = 0;
+    request.dry_run = dry_run;
+    do {
+      const claims::BulkOutcome step = claims_.forget_all(request).value();
+      EXPECT_LE(step.count, 3U);
+      count += step.count;
+      request.cursor = step.cursor;
+    } while (!request.cursor.empty());
+    return count;
+  };
+  EXPECT_EQ(all(true), 7U);
+  EXPECT_EQ(claims_.list()->claims.size(), 9U);
+  EXPECT_EQ(all(false), 7U);
+  EXPECT_EQ(claims_.list()->claims.size(), 2U);
+  EXPECT_EQ(claims_.forget_all({}).error().code, ErrorCode::invalid);
+}
+
+TEST_F(ClaimsTest, RetriesFailedClaimsInBulkAndKeepsTheirFailure) {
+  const Claimed failed = claimed("a/1");
+  as<Settled>(claims_.release("a/1", failed.ticket, "broken", Release::final));
+  as<Settled>(claims_.complete("a/2", claimed("a/2").ticket, ""));
+  EXPECT_EQ(claims_.retry_all({.filter = {.prefix = "a/"}})->count, 1U);
+  EXPECT_EQ(claims_.show("a/1")->value().kind, ClaimState::Kind::free);
+  as<Fenced>(claims_.complete("a/1", failed.ticket, "late"));
+  const Claimed next = claimed("a/1");
+  EXPECT_EQ(next.attempt, 2);
+  EXPECT_EQ(next.previous->failure, "broken");
+  EXPECT_EQ(claims_.retry_all({.name = "a/1"})->count, 0U) << "it is busy";
+}
+
+TEST_F(ClaimsTest, ABulkStepWhoseRepliesAreLostCountsWhatItDid) {
+  for (const char* name : {"a", "b", "c"}) {
+    as<Settled>(claims_.complete(name, claimed(name).ticket, ""));
+  }
+  meet({Fault::none, Fault::fail_after, Fault::none, Fault::land_late});
+  EXPECT_EQ(claims_.forget_all({.filter = {.kind = ClaimState::Kind::done}})->count, 3U);
+  faulty_->deliver_late();
+  EXPECT_TRUE(claims_.list()->claims.empty());
+}
+
+TEST_F(ClaimsTest, AbandonedClaimsOfAllNamespacesAreFound) {
+  LocalClaims others(*faulty_, "others", clock_, entropy_);
+  as<Claimed>(others.take("theirs", {.owner = "x", .lease = 1s}));
+  claimed("ours", {.lease = 1h});
+  clock_.advance(10s);
+  const auto page = BlockingDriver(*memory_, clock_, entropy_).run(claims::list_abandoned(""));
+  ASSERT_EQ(page.value().claims.size(), 1U);
+  EXPECT_EQ(page->claims[0].name_space, "others");
+  EXPECT_EQ(page->claims[0].name, "theirs");
 }
 
 TEST_F(ClaimsTest, AFinalFailureIsTheOutcome) {
@@ -230,7 +406,8 @@ TEST_F(ClaimsTest, ListsTheBusyOnesOfItsNamespaceInPages) {
   std::set<std::string> names;
   std::string cursor;
   do {
-    const claims::ClaimPage page = claims_.list(ClaimState::Kind::busy, cursor, 7).value();
+    const claims::ClaimPage page =
+        claims_.list({.kind = ClaimState::Kind::busy}, cursor, 7).value();
     for (const claims::ListedClaim& listed : page.claims) names.insert(listed.name);
     cursor = page.cursor;
   } while (!cursor.empty());

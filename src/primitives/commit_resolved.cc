@@ -13,12 +13,13 @@ bool is_ours(const Write& write, const std::optional<Item>& current) {
   return current && current->version == write.version;
 }
 
+}  // namespace
+
 bool is_unknown(const Result<CommitOutcome>& outcome) {
   return !outcome && outcome.error().code == ErrorCode::unknown;
 }
 
-// Resolves a commit that was sent before.
-Plan<CommitOutcome> resolve(std::span<Write> writes, std::size_t proof, Time until) {
+Plan<CommitOutcome> resolve_commit(std::span<Write> writes, std::size_t proof, Time until) {
   const Write& shown = writes[proof];
   for (int retry = 0;; ++retry) {
     co_await back_off(retry);
@@ -50,8 +51,6 @@ Plan<CommitOutcome> resolve(std::span<Write> writes, std::size_t proof, Time unt
   }
 }
 
-}  // namespace
-
 Plan<std::monostate> back_off(int retry, PauseBounds bounds) {
   const std::uint64_t drawn = co_await random_number();
   co_await pause(bounds.pause(retry, drawn));
@@ -66,14 +65,14 @@ Plan<CommitOutcome> commit_resolved(Write& write) {
 
 Plan<CommitOutcome> resolve_commit(Write& write) {
   const std::span<Write> writes(&write, 1);
-  co_return co_await resolve(writes, 0, kNever);
+  co_return co_await resolve_commit(writes, 0, kNever);
 }
 
 Plan<CommitOutcome> commit_resolved(std::span<Write> writes, std::size_t proof, Time until) {
   const Time now = co_await store_now();
   if (now >= until) co_return failure(ErrorCode::unavailable, "out of time");
   Result<CommitOutcome> outcome = co_await attempt(commit(writes));
-  if (is_unknown(outcome)) co_return co_await resolve(writes, proof, until);
+  if (is_unknown(outcome)) co_return co_await resolve_commit(writes, proof, until);
   co_return std::move(outcome);
 }
 

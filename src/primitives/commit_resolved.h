@@ -21,6 +21,9 @@ Plan<std::monostate> back_off(int retry, PauseBounds bounds = {});
 // replaced since: only the current value tells.
 Plan<CommitOutcome> commit_resolved(Write& write);
 
+// The outcome is to be resolved: the same as commit_resolved(), for a plan that commits by itself.
+bool is_unknown(const Result<CommitOutcome>& outcome);
+
 // The same for a write that was sent before, with an unknown outcome.
 Plan<CommitOutcome> resolve_commit(Write& write);
 
@@ -28,5 +31,9 @@ Plan<CommitOutcome> resolve_commit(Write& write);
 // kAttemptLife: it shows whether the commit happened. Nothing is sent after `until`: the answer is
 // then `unknown`, or `unavailable` if nothing was sent at all.
 Plan<CommitOutcome> commit_resolved(std::span<Write> writes, std::size_t proof, Time until);
+
+// The same for writes that were sent before, with an unknown outcome. If another guard than the
+// proof's is lost, what was sent before may still be written for as long as that guard can hold.
+Plan<CommitOutcome> resolve_commit(std::span<Write> writes, std::size_t proof, Time until);
 
 }  // namespace once

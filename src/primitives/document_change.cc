@@ -8,6 +8,7 @@ namespace {
 
 constexpr Duration kMinIdTtl = 2 * kAttemptLife;  // No attempt outlives its id.
 constexpr Duration kMaxIdTtl = std::chrono::days(30);
+constexpr Duration kMaxDocumentTtl = std::chrono::years(10);
 
 Result<void> check_identity(const Identity& identity) {
   if (identity.id.empty()) return {};
@@ -45,13 +46,17 @@ EarlierChange find_in_record(const DocumentRecord& record, const ChangeCall& cal
   return EarlierChange::none;
 }
 
+Result<EarlierChange> earlier_by(const std::optional<Item>& marker, const ChangeCall& call) {
+  if (!marker) return EarlierChange::none;
+  const Result<Bytes> hash = decode_marker(*marker);
+  if (!hash) return std::unexpected(hash.error());
+  return compare(*hash, marker->version, call);
+}
+
 Plan<EarlierChange> find_marker(ChangeCall call) {
   const Key key = keys::document_change(call.key, call.identity.id);
   const std::optional<Item> marker = co_await once::get(key);
-  if (!marker) co_return EarlierChange::none;
-  const Result<Bytes> hash = decode_marker(*marker);
-  if (!hash) co_return std::unexpected(hash.error());
-  co_return compare(*hash, marker->version, call);
+  co_return earlier_by(marker, call);
 }
 
 Plan<EarlierChange> find_earlier(ChangeCall call, DocumentRecord record) {
@@ -65,6 +70,10 @@ Result<DocumentRecord> record_after(DocumentRecord last, const Modified& wanted,
   const Content* content = std::get_if<Content>(&wanted);
   DocumentRecord next{content != nullptr, call.stamp,
                       content != nullptr ? *content : Content{"", ""}, std::move(last.made)};
+  if (content != nullptr) {
+    next.until = content->ttl ? later(now, *content->ttl) : call.keeps_end ? last.until : kNever;
+    next.content.ttl.reset();
+  }
   std::erase_if(next.made, [&](const MadeChange& made) {
     return !is_remembered(made, now, call.clock_error);
   });
@@ -91,6 +100,9 @@ std::unexpected<Error> outcome_unknown() {
 Result<void> check_content(const Content& content) {
   if (content.type.empty() || content.type.size() > kMaxContentType) {
     return failure(ErrorCode::invalid, "a content type has 1 to 256 bytes");
+  }
+  if (content.ttl && (*content.ttl < Duration(1) || *content.ttl > kMaxDocumentTtl)) {
+    return failure(ErrorCode::invalid, "a document's ttl is 1 ms to 10 years");
   }
   if (!is_header_value(content.type)) {
     return failure(ErrorCode::invalid, "a content type has no control characters");

@@ -15,6 +15,7 @@ struct ChangeCall {
   Version stamp;  // Unique to this call.
   bool ids_in_item = false;
   Duration clock_error{};
+  bool keeps_end = false;  // An update, which leaves the document's end as it is.
 
   bool has_id() const { return !identity.id.empty(); }
   bool has_marker() const { return has_id() && !ids_in_item; }
@@ -35,6 +36,9 @@ EarlierChange find_in_record(const DocumentRecord& record, const ChangeCall& cal
 
 // The same, from the id's marker. `none` is final only if the document was read before.
 Plan<EarlierChange> find_marker(ChangeCall call);
+
+// The same, from a marker that was met.
+Result<EarlierChange> earlier_by(const std::optional<Item>& marker, const ChangeCall& call);
 
 // The same, wherever this store keeps ids. `record` is the document's current one.
 Plan<EarlierChange> find_earlier(ChangeCall call, DocumentRecord record);

@@ -10,6 +10,7 @@ namespace once::documents {
 namespace {
 
 constexpr std::uint8_t kFormat = 1;
+constexpr std::uint8_t kEndingFormat = 2;  // Of a document that ends: its end follows the ids.
 constexpr std::size_t kEtagDigits = 16;
 
 void write_change(RecordWriter& out, const MadeChange& made) {
@@ -37,21 +38,23 @@ Result<const Bytes*> bytes_of(const Item& item) {
 }  // namespace
 
 Bytes encode(const DocumentRecord& record) {
-  RecordWriter out(RecordKind::document, kFormat);
+  const bool ends = record.exists && record.until != kNever;
+  RecordWriter out(RecordKind::document, ends ? kEndingFormat : kFormat);
   out.number(record.exists ? 1 : 0);
   out.number(record.stamp.number);
   out.bytes(record.content.type);
   out.bytes(record.content.bytes);
   out.number(record.made.size());
   for (const MadeChange& made : record.made) write_change(out, made);
+  if (ends) out.time(record.until);
   return out.finish();
 }
 
-Result<DocumentRecord> decode_document(const std::optional<Item>& item) {
+Result<DocumentRecord> decode_document(const std::optional<Item>& item, Time now) {
   if (!item) return DocumentRecord{};
   const Result<const Bytes*> bytes = bytes_of(*item);
   if (!bytes) return std::unexpected(bytes.error());
-  Result<RecordReader> in = RecordReader::open(**bytes, RecordKind::document, kFormat);
+  Result<RecordReader> in = RecordReader::open(**bytes, RecordKind::document, kEndingFormat);
   if (!in) return std::unexpected(std::move(in.error()));
   DocumentRecord record;
   record.exists = in->number(1) == 1;
@@ -60,7 +63,17 @@ Result<DocumentRecord> decode_document(const std::optional<Item>& item) {
   record.content.bytes = in->bytes();
   const std::uint64_t count = in->number(kMaxIdsInItem);
   for (std::uint64_t i = 0; i < count; ++i) record.made.push_back(read_change(*in));
-  if (!in->sound()) return failure(ErrorCode::corrupt, "a document's record does not parse");
+  const bool ends = in->format() == kEndingFormat;
+  if (ends) record.until = in->time();
+  const bool one_form = !ends || (record.exists && record.until != kNever);
+  if (!in->sound() || !one_form) {
+    return failure(ErrorCode::corrupt, "a document's record does not parse");
+  }
+  if (record.until <= now) {
+    record.exists = false;
+    record.content = {"", ""};
+    record.until = kNever;
+  }
   return record;
 }
 
@@ -87,8 +100,7 @@ Bytes hash_of_parts(std::initializer_list<std::string_view> parts) {
 }
 
 Time expiry_of(const DocumentRecord& record, Time now, Duration clock_error) {
-  if (record.exists) return kNever;
-  Time end = later(now, kRemovalMemory);
+  Time end = record.exists ? record.until : later(now, kRemovalMemory);
   for (const MadeChange& made : record.made) end = std::max(end, later(made.until, clock_error));
   return end;
 }

@@ -32,14 +32,15 @@ struct DocumentRecord {
   Version stamp;  // Of the last call that changed it: how a call without an id finds its change.
   Content content;
   std::vector<MadeChange> made;
+  Time until = kNever;  // From then on it does not exist.
 
   friend bool operator==(const DocumentRecord&, const DocumentRecord&) = default;
 };
 
 Bytes encode(const DocumentRecord& record);
 
-// An absent item decodes as a document that does not exist.
-Result<DocumentRecord> decode_document(const std::optional<Item>& item);
+// An absent item decodes as a document that does not exist, and so does one that ended before now.
+Result<DocumentRecord> decode_document(const std::optional<Item>& item, Time now);
 
 // The marker of an id. Its item's version is the call's stamp, its expiry that of the id.
 Bytes encode_marker(const Bytes& hash);
@@ -53,7 +54,8 @@ inline bool is_remembered(const MadeChange& made, Time now, Duration clock_error
   return now < later(made.until, clock_error);
 }
 
-// The item's expiry: never, or when a removed document and its ids may be forgotten.
+// The item's expiry: never, when the document ends, or when a removed document may be forgotten;
+// later, while it holds ids.
 Time expiry_of(const DocumentRecord& record, Time now, Duration clock_error);
 
 std::string etag_of(Version version);

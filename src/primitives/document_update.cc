@@ -53,8 +53,8 @@ UpdateResult result_of(EarlierChange earlier) {
 // An update as a driver applies it, perhaps together with others.
 class PendingUpdate {
  public:
-  PendingUpdate(ChangeCall call, Modify modify)
-      : call_(std::move(call)), modify_(std::move(modify)) {}
+  PendingUpdate(ChangeCall call, Modify modify, std::size_t weight)
+      : call_(std::move(call)), modify_(std::move(modify)), weight_(weight) {}
 
   // The next try. Refers to this object.
   Change attempt_at(Time now);
@@ -81,6 +81,7 @@ class PendingUpdate {
 
   const ChangeCall call_;
   const Modify modify_;
+  const std::size_t weight_;
 
   Time now_;
   UpdateResult result_ = UpdateResult::not_applied;
@@ -94,13 +95,14 @@ Change PendingUpdate::attempt_at(Time now) {
   now_ = now;
   result_ = UpdateResult::not_applied;
   Change change{call_.key, [this](const std::optional<Item>& item) { return apply(item); }, {}};
+  change.weight = weight_;
   if (call_.has_marker()) change.also.push_back(marker_of(call_, now));
   return change;
 }
 
 Result<Edit> PendingUpdate::apply(const std::optional<Item>& current) {
   result_ = UpdateResult::failed;
-  Result<DocumentRecord> record = decode_document(current);
+  Result<DocumentRecord> record = decode_document(current, now_);
   if (!record) return std::unexpected(std::move(record.error()));
   exists_ = record->exists;
   version_ = current ? current->version : Version{};
@@ -185,28 +187,33 @@ class UpdateRetries {
   std::vector<std::string> etags_;
 };
 
-Result<UpdateOutcome> updated_to(const std::optional<Item>& current, bool replayed) {
-  Result<DocumentRecord> record = decode_document(current);
+Result<UpdateOutcome> updated_to(const std::optional<Item>& current, bool replayed, Time now) {
+  Result<DocumentRecord> record = decode_document(current, now);
   if (!record) return std::unexpected(std::move(record.error()));
   const Version version = current ? current->version : Version{};
   return Updated{document_in(std::move(*record), version), replayed};
 }
 
 // The answer once the change is known to be stored, or to be refused for good.
-Result<UpdateOutcome> answer_for(UpdateResult result, const std::optional<Item>& current) {
+Result<UpdateOutcome> answer_for(UpdateResult result, const std::optional<Item>& current,
+                                 Time now) {
   if (result == UpdateResult::mismatch) return Mismatch{};
   if (result == UpdateResult::missing) return NotFound{};
-  return updated_to(current, result == UpdateResult::replayed);
+  return updated_to(current, result == UpdateResult::replayed, now);
 }
 
 // The answer if the id's marker exists. For a change with a marker only that tells whether it was
-// made.
-Plan<std::optional<UpdateOutcome>> answer_by_marker(ChangeCall call) {
+// made. `met` is the marker that the commit lost to, if it did: it is not looked at again.
+Plan<std::optional<UpdateOutcome>> answer_by_marker(ChangeCall call, std::optional<Item> met) {
   const Key key = call.key;
-  const EarlierChange earlier = co_await find_marker(std::move(call));
+  Result<EarlierChange> told = earlier_by(met, call);
+  if (!told) co_return std::unexpected(std::move(told.error()));
+  EarlierChange earlier = *told;
+  if (!met) earlier = co_await find_marker(std::move(call));
   if (earlier == EarlierChange::none) co_return std::optional<UpdateOutcome>();
   const std::optional<Item> current = co_await once::get(key);
-  Result<UpdateOutcome> answer = answer_for(result_of(earlier), current);
+  const Time now = co_await store_now();
+  Result<UpdateOutcome> answer = answer_for(result_of(earlier), current, now);
   if (!answer) co_return std::unexpected(std::move(answer.error()));
   co_return std::move(*answer);
 }
@@ -214,6 +221,7 @@ Plan<std::optional<UpdateOutcome>> answer_by_marker(ChangeCall call) {
 // Sends the change again, alone, under the same guard as the commit whose reply was lost: only one
 // of the two can be written.
 Plan<UpdateOutcome> send_again(PendingUpdate& pending, std::optional<Item> base) {
+  const Time now = co_await store_now();
   Result<Edit> edit = pending.apply(base);
   Replace* replace = edit ? std::get_if<Replace>(&*edit) : nullptr;
   if (replace == nullptr) co_return outcome_unknown();
@@ -222,11 +230,11 @@ Plan<UpdateOutcome> send_again(PendingUpdate& pending, std::optional<Item> base)
   const Result<CommitOutcome> outcome = co_await attempt(commit_resolved(write));
   if (!outcome) co_return outcome_unknown();
   if (committed(*outcome)) {
-    co_return updated_to(Item{write.value, write.version, write.expiry}, false);
+    co_return updated_to(Item{write.value, write.version, write.expiry}, false, now);
   }
   const std::optional<Item>& current = std::get<Lost>(*outcome).current;
-  const Result<DocumentRecord> record = decode_document(current);
-  if (record && pending.was_made(current, *record)) co_return updated_to(current, false);
+  const Result<DocumentRecord> record = decode_document(current, now);
+  if (record && pending.was_made(current, *record)) co_return updated_to(current, false, now);
   co_return outcome_unknown();
 }
 
@@ -239,8 +247,8 @@ Plan<UpdateOutcome> resolve_without_id(PendingUpdate& pending, UpdateRetries& re
     const Time now = co_await store_now();
     if (!current && !retries.is_over(now)) continue;
     if (!current) co_return outcome_unknown();
-    const Result<DocumentRecord> record = decode_document(*current);
-    if (record && pending.was_made(*current, *record)) co_return updated_to(*current, false);
+    const Result<DocumentRecord> record = decode_document(*current, now);
+    if (record && pending.was_made(*current, *record)) co_return updated_to(*current, false, now);
     if (!record || !pending.is_base(*current, *record)) co_return outcome_unknown();
     co_return co_await send_again(pending, std::move(*current));
   }
@@ -259,15 +267,18 @@ Plan<std::optional<UpdateOutcome>> answer_after(PendingUpdate& pending,
   const bool refused = result == UpdateResult::kept || result == UpdateResult::missing ||
                        is_refusal(result, outcome);
   const bool by_marker = pending.call().has_marker();
-  if (by_marker && (refused || (outcome && std::holds_alternative<Lost>(*outcome)))) {
-    std::optional<UpdateOutcome> answer = co_await answer_by_marker(pending.call());
+  const Lost* const lost = outcome ? std::get_if<Lost>(&*outcome) : nullptr;
+  if (by_marker && (refused || lost != nullptr)) {
+    std::optional<Item> met = lost != nullptr ? lost->current : std::nullopt;
+    std::optional<UpdateOutcome> answer = co_await answer_by_marker(pending.call(), std::move(met));
     if (answer) co_return std::move(answer);
   }
   if (refused && sent) co_return outcome_unknown();
   if (!outcome) co_return std::unexpected(std::move(outcome.error()));
   const Changed* changed = std::get_if<Changed>(&*outcome);
   if (changed == nullptr) co_return std::optional<UpdateOutcome>();
-  Result<UpdateOutcome> answer = answer_for(result, changed->current);
+  const Time now = co_await store_now();
+  Result<UpdateOutcome> answer = answer_for(result, changed->current(), now);
   if (!answer) co_return std::unexpected(std::move(answer.error()));
   co_return std::move(*answer);
 }
@@ -314,10 +325,12 @@ Plan<UpdateOutcome> update_until_decided(PendingUpdate& pending, UpdateRetries& 
 Plan<UpdateOutcome> update(Key key, UpdateRequest request, Contention& contention) {
   const Time start = co_await store_now();
   UpdateRetries retries(key, request.adaptive, contention, start);
+  const std::size_t weight = weight_of_update(request.body.size()) + request.weight;
   Bytes hash = hash_of_parts({"update", request.body});
   ChangeCall call =
       co_await start_call(std::move(key), std::move(request.identity), std::move(hash));
-  PendingUpdate pending(std::move(call), std::move(request.modify));
+  call.keeps_end = true;
+  PendingUpdate pending(std::move(call), std::move(request.modify), weight);
   UpdateOutcome outcome = co_await update_until_decided(pending, retries);
   if (auto* updated = std::get_if<Updated>(&outcome)) {
     retries.succeeded();

@@ -157,13 +157,15 @@ TEST_P(Updates, AdaptingGivesUpAfterTenSeconds) {
 TEST_P(Updates, FromEightThreadsAreAllThere) {
   constexpr int kThreads = 8;
   constexpr int kEach = 25;
+  // The pauses of all eight move the one clock, so that to each of them hours may go by.
+  constexpr Duration kAmple = std::chrono::hours(1'000);
   {
     std::vector<std::jthread> threads;
     for (int t = 0; t < kThreads; ++t) {
       threads.emplace_back([this] {
         for (int made = 0; made < kEach;) {
-          const auto outcome = documents_.update("doc", append("x"));
-          ASSERT_TRUE(outcome.has_value());
+          const auto outcome = documents_.update("doc", append("x"), kAmple);
+          ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
           if (std::holds_alternative<Updated>(*outcome)) ++made;
         }
       });
@@ -199,14 +201,15 @@ TEST(DocumentRecords, ComeBackAsTheyWereAndBadOnesAreCorrupt) {
   const DocumentRecord record{
       true, {5}, text(std::string("a\0b", 3)), {{"id", "hash", {6}, Time(Duration(9))}}};
   Item item{encode(record), {7}, kNever};
-  EXPECT_EQ(*decode_document(item), record);
+  EXPECT_EQ(*decode_document(item, Time()), record);
   Bytes& bytes = std::get<Bytes>(item.value);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     bytes[i] ^= 1;
-    EXPECT_EQ(decode_document(item).error().code, ErrorCode::corrupt) << i;
+    EXPECT_EQ(decode_document(item, Time()).error().code, ErrorCode::corrupt) << i;
     bytes[i] ^= 1;
   }
-  EXPECT_EQ(decode_document(Item{std::int64_t{1}, {7}, kNever}).error().code, ErrorCode::corrupt);
+  EXPECT_EQ(decode_document(Item{std::int64_t{1}, {7}, kNever}, Time()).error().code,
+            ErrorCode::corrupt);
 }
 
 TEST(DocumentRecords, AnEtagHasOneSpelling) {

@@ -4,6 +4,7 @@
 #include "primitives/commit_resolved.h"
 #include "primitives/document_change.h"
 #include "primitives/keys.h"
+#include "primitives/recorded.h"
 
 namespace once::documents {
 namespace {
@@ -13,6 +14,7 @@ struct ConditionalWrite {
   ChangeCall call;
   Modified wanted;               // Content or Clear.
   std::optional<Version> match;  // Empty: no document may exist. Zero: matches nothing.
+  Recording recording = {};      // Of a removal.
 };
 
 // A text that is not an ETag of ours is valid, and matches nothing.
@@ -50,7 +52,9 @@ Result<std::vector<Write>> writes_on(const WriteBase& base, const ConditionalWri
 WriteOutcome updated_by(const ConditionalWrite& write) {
   const Content* content = std::get_if<Content>(&write.wanted);
   if (content == nullptr) return Updated{};
-  return Updated{Document{*content, etag_of(write.call.stamp)}};
+  Document document{*content, etag_of(write.call.stamp)};
+  document.content.ttl.reset();
+  return Updated{std::move(document)};
 }
 
 // The answer after a failed try; empty: retry on `base`, which is then the current item. `sent`: an
@@ -60,7 +64,8 @@ WriteOutcome updated_by(const ConditionalWrite& write) {
 Plan<std::optional<WriteOutcome>> answer_after_failure(const ConditionalWrite& write,
                                                        std::optional<Item> current, bool sent,
                                                        WriteBase& base) {
-  Result<DocumentRecord> record = decode_document(current);
+  const Time now = co_await store_now();
+  Result<DocumentRecord> record = decode_document(current, now);
   if (!record) co_return std::unexpected(record.error());
   const Version version = current ? current->version : Version{};
   const EarlierChange earlier = co_await find_earlier(write.call, *record);
@@ -98,9 +103,15 @@ Plan<std::optional<Item>> current_after(Key key, Result<CommitOutcome> outcome, 
   }
 }
 
+// Looked for by its caller, if it is not a removal that is recorded.
+Plan<CommitOutcome> commit_change(std::vector<Write>& writes, Recording recording) {
+  if (recording) co_return co_await commit_recorded(writes, recording);
+  co_return co_await commit(writes);
+}
+
 Plan<WriteOutcome> write_conditionally(ConditionalWrite write) {
   WriteBase base{write.match ? unchanged(*write.match) : absent(), {}};
-  if (write.match && (write.call.ids_in_item || !*write.match)) {
+  if (write.match && (write.call.ids_in_item || !*write.match || write.recording)) {
     std::optional<Item> current = co_await once::get(write.call.key);
     std::optional<WriteOutcome> outcome =
         co_await answer_after_failure(write, std::move(current), false, base);
@@ -110,7 +121,7 @@ Plan<WriteOutcome> write_conditionally(ConditionalWrite write) {
     const Time now = co_await store_now();
     Result<std::vector<Write>> writes = writes_on(base, write, now);
     if (!writes) co_return sent ? outcome_unknown() : std::unexpected(std::move(writes.error()));
-    Result<CommitOutcome> outcome = co_await attempt(commit(*writes));
+    Result<CommitOutcome> outcome = co_await attempt(commit_change(*writes, write.recording));
     if (outcome && committed(*outcome)) co_return updated_by(write);
     sent = sent || (!outcome && outcome.error().code == ErrorCode::unknown);
     if (!outcome && !sent) co_return std::unexpected(std::move(outcome.error()));
@@ -133,7 +144,8 @@ Key document_key(std::string_view name_space, std::string_view name) {
 
 Plan<std::optional<Document>> get(Key key) {
   const std::optional<Item> current = co_await once::get(key);
-  Result<DocumentRecord> record = decode_document(current);
+  const Time now = co_await store_now();
+  Result<DocumentRecord> record = decode_document(current, now);
   if (!record) co_return std::unexpected(std::move(record.error()));
   co_return current ? document_in(std::move(*record), current->version) : std::nullopt;
 }
@@ -144,16 +156,22 @@ Plan<WriteOutcome> put(Key key, Content content, Condition condition, Identity i
   if (const IfMatch* wanted = std::get_if<IfMatch>(&condition)) {
     match = match_of(wanted->etag);
   }
-  Bytes hash = hash_of_parts({"put", content.type, content.bytes});
+  Bytes hash = content.ttl ? hash_of_parts({"put", content.type, content.bytes,
+                                            std::to_string(content.ttl->count())})
+                           : hash_of_parts({"put", content.type, content.bytes});
   ChangeCall call = co_await start_call(std::move(key), std::move(identity), std::move(hash));
   ConditionalWrite write{std::move(call), std::move(content), match};
   co_return co_await write_conditionally(std::move(write));
 }
 
 Plan<WriteOutcome> remove(Key key, std::string etag, Identity identity) {
+  return remove(std::move(key), std::move(etag), std::move(identity), Recording{});
+}
+
+Plan<WriteOutcome> remove(Key key, std::string etag, Identity identity, Recording recording) {
   Bytes hash = hash_of_parts({"remove"});
   ChangeCall call = co_await start_call(std::move(key), std::move(identity), std::move(hash));
-  ConditionalWrite write{std::move(call), Clear{}, match_of(etag)};
+  ConditionalWrite write{std::move(call), Clear{}, match_of(etag), std::move(recording)};
   co_return co_await write_conditionally(std::move(write));
 }
 
@@ -161,6 +179,7 @@ Plan<WriteOutcome> update_if(Key key, std::string etag, UpdateRequest request) {
   Bytes hash = hash_of_parts({"update", request.body});
   ChangeCall call =
       co_await start_call(std::move(key), std::move(request.identity), std::move(hash));
+  call.keeps_end = true;
   ConditionalWrite write{std::move(call), Clear{}, match_of(etag)};
   std::optional<Item> current = co_await once::get(write.call.key);
   const Version version = current ? current->version : Version{};

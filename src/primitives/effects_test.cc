@@ -60,6 +60,11 @@ class EffectsFixture : public testing::FaultyStoreTest {
     const auto reading = tallies_.read(name).value();
     return reading ? std::get<std::int64_t>(reading->value) : 0;
   }
+  // Empty if it does not exist.
+  std::string content(std::string_view name) {
+    const auto document = documents_.get(name).value();
+    return document ? document->content.bytes : "";
+  }
   bool exists(std::string_view name) { return documents_.get(name).value().has_value(); }
   std::string etag(std::string_view name) { return documents_.get(name).value().value().etag; }
 
@@ -92,6 +97,8 @@ class EffectsTest : public EffectsFixture {
   Request paying(const Ticket& ticket) {
     return {.claim = effects::ClaimPart{"invoice", ticket}, .effects = payment()};
   }
+  // A commit that appends first to a log reads the parts, the log's end and the life of its name.
+  void meet_in_commit(Fault fault) { meet({Fault::none, Fault::none, Fault::none, fault}); }
   void expect_paid_once() {
     EXPECT_EQ(events("ledger"), 1U);
     EXPECT_EQ(sum("revenue"), 1900);
@@ -112,7 +119,8 @@ TEST_F(EffectsTest, EveryPartHappensInOneCommit) {
   const Made answer = made(paying(claim("invoice")));
   expect_paid_once();
   EXPECT_EQ(metered_->snapshot().commit.calls, 1U);
-  EXPECT_EQ(metered_->snapshot().get.calls, 1U);
+  // The parts, and the life of a log that has no events.
+  EXPECT_EQ(metered_->snapshot().get.calls, 2U);
   ASSERT_EQ(answer.appended.size(), 1U);
   EXPECT_EQ(answer.appended[0].first, 1);
   EXPECT_EQ(answer.etags, std::vector{etag("receipt")});
@@ -147,6 +155,21 @@ TEST_F(EffectsTest, AnEtagThatWasNeverGivenOutIsADocumentThatFails) {
   const auto answer = refused(request);
   EXPECT_EQ(answer.part, Part::document);
   EXPECT_EQ(std::get<documents::PreconditionFailed>(answer.why).etag, etag("receipt"));
+}
+
+TEST_F(EffectsTest, ADocumentIsOverwrittenWhateverItHoldsAndARepeatIsKnownAfterItsChange) {
+  Request request{.id = "i"};
+  request.effects.overwrite("receipt", text("two"));
+  EXPECT_FALSE(made(request).replayed);
+  ASSERT_TRUE(documents_.put("receipt", text("three"), documents::IfMatch{etag("receipt")}));
+  EXPECT_TRUE(made(request).replayed);
+  EXPECT_EQ(content("receipt"), "three");
+  Request another{.id = "j", .effects = request.effects};
+  EXPECT_FALSE(made(another).replayed);
+  EXPECT_EQ(content("receipt"), "two");
+  Request creating{.id = "i"};
+  creating.effects.put("receipt", text("two"), documents::IfAbsent{});
+  EXPECT_TRUE(std::holds_alternative<Mismatch>(refused(creating).why));
 }
 
 TEST_F(EffectsTest, AnotherKindOfTallyIsNamedAndLeavesEverythingUndone) {
@@ -260,14 +283,30 @@ TEST_F(EffectsTest, AClaimCompletedAloneIsReplayedOnlyWithoutFurtherEffects) {
 
 TEST_F(EffectsTest, H7_ALostReplyIsResolvedByTheClaim) {
   const Ticket ticket = claim("invoice");
-  meet({Fault::none, Fault::none, Fault::fail_after});
+  meet_in_commit(Fault::fail_after);
   EXPECT_FALSE(made(paying(ticket)).replayed);
   expect_paid_once();
 }
 
+TEST_F(EffectsTest, H7_APatchWhoseReplyIsLostIsMadeOnce) {
+  ASSERT_TRUE(documents_.put("notes", text("a"), documents::IfAbsent{}));
+  const auto one_more =
+      [](const std::optional<documents::Content>& current) -> Result<documents::Modified> {
+    return documents::Content{current->bytes + "x", current->type};
+  };
+  const Request request{.id = "p-1", .effects = Effects().patch("notes", {"+x", one_more})};
+  meet({Fault::none, Fault::fail_after});
+  EXPECT_FALSE(made(request).replayed);
+  EXPECT_EQ(content("notes"), "ax");
+  EXPECT_TRUE(made(request).replayed);
+  EXPECT_EQ(content("notes"), "ax");
+  EXPECT_TRUE(made({.effects = Effects().remove("notes")}).etags.at(0).empty());
+  EXPECT_EQ(content("notes"), "");
+}
+
 TEST_F(EffectsTest, H7_ACommitThatLandsLateIsNotMadeTwice) {
   const Request request{.id = "p-1", .effects = Effects().append("ledger", "x").add("revenue", 5)};
-  meet({Fault::none, Fault::none, Fault::land_late});
+  meet_in_commit(Fault::land_late);
   EXPECT_FALSE(made(request).replayed);
   faulty_->deliver_late();
   EXPECT_EQ(events("ledger"), 1U);

@@ -143,8 +143,15 @@ TEST_F(ForgedTickets, AllThatComeFirstAtOnceGetOneSecret) {
 
 TEST_F(ForgedTickets, ALostReplyToTheFirstWriteOfTheSecretIsResolved) {
   const std::unique_ptr<Store> fresh = testing::store_under_test(clock_);
+  // Before the write there is a get, and a listing of as many pages as the store makes of it.
+  const std::unique_ptr<Store> another = testing::store_under_test(clock_);
+  const auto counted = meter(*another);
+  ASSERT_TRUE(BlockingDriver(*counted, clock_).run(read_store_secret()));
+  ASSERT_EQ(counted->snapshot().commit.calls, 1U);
+  std::vector<Fault> faults(counted->snapshot().get.calls + counted->snapshot().list.calls);
+  faults.push_back(Fault::lose_reply);
   const auto faulty = inject_faults(*fresh, {}, clock_);
-  faulty->script(std::vector{Fault::none, Fault::lose_reply});
+  faulty->script(faults);
   BlockingDriver driver(*faulty, clock_, entropy_);
   const StoreSecret made = *driver.run(read_store_secret()).value();
   EXPECT_EQ(*BlockingDriver(*fresh, clock_).run(read_store_secret()).value(), made);
@@ -167,7 +174,7 @@ TEST_F(ForgedTickets, ADamagedSecretIsReplacedAndANewerOneIsNot) {
   LocalClaims there(*another, "default", clock_, entropy_);
   as<Claimed>(there.take("job", {}));
   EXPECT_TRUE(decode_secret(memory_->get(keys::store_secret()).value()->value).has_value());
-  put_at(keys::store_secret(), RecordWriter(RecordKind::secret, 2).finish());
+  put_at(keys::store_secret(), RecordWriter(RecordKind::secret, 3).finish());
   const auto third = meter(*memory_);
   EXPECT_EQ(LocalClaims(*third, "default", clock_, entropy_).take("other", {}).error().code,
             ErrorCode::unsupported);
@@ -181,12 +188,12 @@ TEST_F(ForgedTickets, H46_ADamagedRecordIsListedAsSuchAndCanBeForgotten) {
   EXPECT_EQ(claims_.take("job", {}).error().code, ErrorCode::corrupt);
   const claims::ClaimPage all = claims_.list().value();
   EXPECT_EQ(all.claims.size(), 2U);
-  const claims::ClaimPage damaged = claims_.list(ClaimState::Kind::corrupt).value();
+  const claims::ClaimPage damaged = claims_.list({.kind = ClaimState::Kind::corrupt}).value();
   ASSERT_EQ(damaged.claims.size(), 1U);
   EXPECT_EQ(damaged.claims[0].name, "job");
-  EXPECT_EQ(claims_.list(ClaimState::Kind::busy).value().claims.size(), 1U);
+  EXPECT_EQ(claims_.list({.kind = ClaimState::Kind::busy}).value().claims.size(), 1U);
   EXPECT_TRUE(claims_.forget("job").value());
-  EXPECT_TRUE(claims_.list(ClaimState::Kind::corrupt).value().claims.empty());
+  EXPECT_TRUE(claims_.list({.kind = ClaimState::Kind::corrupt}).value().claims.empty());
   as<Fenced>(claims_.complete("job", before.ticket, "late"));
   EXPECT_GT(claimed("job").fence, before.fence);
 }

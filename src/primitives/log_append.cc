@@ -1,18 +1,19 @@
 #include "primitives/log_append.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
 #include "base/mutex.h"
 #include "primitives/commit_resolved.h"
 #include "primitives/keys.h"
+#include "primitives/log_group.h"
 
 namespace once::logs {
 namespace {
 
 constexpr Duration kMaxEventTtl = std::chrono::years(10);
-constexpr int kReserveTries = 3;     // Each unknown one leaves a range for heal().
-constexpr int kBatchesToFollow = 4;  // One by one, before looking for the end again.
+constexpr int kReserveTries = 3;  // Each unknown one leaves a range for heal().
 
 // Far below the day for which the record at an old end is kept, even if its events are trimmed.
 constexpr Duration kKnownEndLife = std::chrono::minutes(5);
@@ -33,12 +34,28 @@ Result<void> check_append(const Stream& stream, const std::vector<LogEvent>& eve
   return keys::check_name(request.batch);
 }
 
-LogRecord record_of(std::vector<LogEvent> events, const AppendRequest& request, Time now) {
-  return {.count = static_cast<std::int64_t>(events.size()),
-          .batch = request.batch,
-          .appended = now,
-          .expires = request.ttl ? later(now, *request.ttl) : kNever,
-          .events = std::move(events)};
+constexpr std::size_t kRecordRoom = 64;            // For a record's fields besides id and events.
+constexpr std::size_t kSplitBytes = 3'500U << 10;  // Of one commit, on every store that splits.
+
+std::vector<PendingAppend::Chunk> one_chunk(const std::vector<LogEvent>& events) {
+  return {{static_cast<std::int64_t>(events.size()), encode_events(events)}};
+}
+
+// A batch that is too long for one record, as several. Empty if an event alone is too long.
+std::vector<PendingAppend::Chunk> split(std::vector<LogEvent> events, std::size_t most) {
+  std::vector<PendingAppend::Chunk> chunks;
+  std::vector<LogEvent> one(1);
+  for (LogEvent& event : events) {
+    one[0] = std::move(event);
+    const Bytes encoded = encode_events(one);
+    if (encoded.size() > most) return {};
+    if (chunks.empty() || chunks.back().events.size() + encoded.size() > most) {
+      chunks.emplace_back();
+    }
+    chunks.back().events += encoded;
+    ++chunks.back().count;
+  }
+  return chunks;
 }
 
 Plan<AppendPosition> reserve_range(const PendingAppend& append) {
@@ -71,20 +88,6 @@ Result<std::optional<BatchId>> same_batch(const PendingAppend& append, const Ite
   return std::move(*id);
 }
 
-// Where to try after losing `position`. Every stale end of a log is the first index of a batch that
-// exists, and that batch tells the next one: no need to look for the end again.
-Plan<AppendPosition> position_after(const PendingAppend& append, AppendPosition position, Lost lost,
-                                    int tries) {
-  const bool follows = append.stream.strategy == LogStrategy::conditional && lost.write == 0;
-  if (follows && lost.current && tries % kBatchesToFollow != 0) {
-    const Result<LogRecord> winner = decode_log(lost.current->value);
-    if (!winner) co_return std::unexpected(winner.error());
-    co_return AppendPosition{position.first + winner->count, {}};
-  }
-  if (tries >= kBatchesToFollow) co_await back_off(tries / kBatchesToFollow);
-  co_return co_await next_position(append);
-}
-
 // The answer of an earlier append under this batch id; empty if the id has expired.
 Plan<std::optional<AppendOutcome>> answer_by_id(const PendingAppend& append,
                                                 std::optional<Item> item) {
@@ -92,51 +95,38 @@ Plan<std::optional<AppendOutcome>> answer_by_id(const PendingAppend& append,
   const Result<std::optional<BatchId>> id = same_batch(append, *item);
   if (!id) co_return std::unexpected(id.error());
   if (!*id) co_return AppendOutcome(OtherBatch{});
-  co_return AppendOutcome(append.appended_at((*id)->at, true));
+  std::optional<std::int64_t> offset = (*id)->offset;
+  if (!offset) {
+    // Written where one write is all there is, and brought here since.
+    const Key key{batch_partition(append.stream), (*id)->at};
+    const std::optional<Item> found = co_await get(key);
+    if (!found) co_return failure(ErrorCode::corrupt, "a log's record is gone");
+    const Result<LogRecord> record = decode_log(found->value);
+    if (!record) co_return std::unexpected(record.error());
+    offset = record->offset_of(append.batch);
+    if (!offset) co_return failure(ErrorCode::corrupt, "a batch id has no batch");
+  }
+  co_return AppendOutcome(append.appended_at((*id)->at + *offset, true));
 }
 
-// `expect` does not hold, perhaps because of an earlier append of this same batch.
-Plan<AppendOutcome> answer_unexpected(const PendingAppend& append, std::int64_t next) {
-  if (append.batch.empty()) co_return NotNext{next};
+// Nothing can be appended, perhaps because of an earlier append of this same batch.
+Plan<AppendOutcome> answer_refused(const PendingAppend& append, AppendOutcome refusal) {
+  if (append.batch.empty()) co_return refusal;
   const Key key = batch_id_key(append.stream, append.batch);
   std::optional<Item> item = co_await get(key);
   auto answer = co_await answer_by_id(append, std::move(item));
   if (answer) co_return *answer;
-  co_return NotNext{next};
+  co_return refusal;
 }
 
-// Where to try first. A cached end may be stale, so it never refuses `expect`.
-Plan<AppendPosition> first_position(const PendingAppend& append, const KnownEnds* known) {
-  const Limits* limits = co_await store_limits();
-  const Time now = co_await store_now();
-  if (known != nullptr && !limits->may_forget) {
-    const std::optional<std::int64_t> next = known->next(append.stream, now);
-    if (next && !append.is_unexpected(*next)) co_return AppendPosition{*next, {}};
-  }
-  co_return co_await next_position(append);
-}
-
-// Everything in one commit.
-Plan<AppendOutcome> append_whole(PendingAppend append, KnownEnds* known) {
-  const Time now = co_await store_now();
-  AppendPosition position = co_await first_position(append, known);
+// With `reserve`, in one commit: a range of its own for each try.
+Plan<AppendOutcome> append_reserved(PendingAppend append) {
   for (int tries = 1;; ++tries) {
-    if (append.is_unexpected(position.first)) {
-      co_return co_await answer_unexpected(append, position.first);
-    }
+    const AppendPosition position = co_await next_position(append);
     std::vector<Write> writes = append.writes_at(position);
-    CommitOutcome outcome = co_await commit_resolved(writes, 0, append.until);
-    if (committed(outcome)) {
-      const Appended appended = append.appended_at(position.first, false);
-      if (known != nullptr) known->learn(append.stream, appended.last + 1, now);
-      co_return appended;
-    }
-    Lost lost = std::get<Lost>(std::move(outcome));
-    if (lost.write == 1 && !append.batch.empty()) {
-      auto answer = co_await answer_by_id(append, lost.current);
-      if (answer) co_return *answer;
-    }
-    position = co_await position_after(append, position, std::move(lost), tries);
+    const CommitOutcome outcome = co_await commit_resolved(writes, 0, append.until);
+    if (committed(outcome)) co_return append.appended_at(position.first, false);
+    co_await back_off(tries);
   }
 }
 
@@ -166,15 +156,17 @@ Plan<std::optional<AppendOutcome>> append_at(const PendingAppend& append, std::i
   if (!current) co_return failure(ErrorCode::corrupt, "a log's record is gone");
   const Result<LogRecord> record = decode_log(current->value);
   if (!record) co_return std::unexpected(record.error());
-  if (record->batch != append.batch) co_return std::nullopt;
-  co_return AppendOutcome(append.appended_at(first, true));
+  if (record->state == LogRecord::State::closed) co_return AppendOutcome(LogClosed{});
+  const std::optional<std::int64_t> offset = record->offset_of(append.batch);
+  if (!offset) co_return std::nullopt;
+  co_return AppendOutcome(append.appended_at(first + *offset, true));
 }
 
 // Id and batch by one write each (docs/hazards.md#h5). The id says where the batch will be before
 // the batch is written, so that every repeat writes it to the same index. The id moves only after
 // another batch took that index, because then this one can never be there.
 Plan<AppendOutcome> append_in_steps(PendingAppend append) {
-  const Key key = batch_id_key(append.stream, append.batch);
+  Key key = batch_id_key(append.stream, append.batch);
   std::optional<Item> current = co_await get(key);
   for (int tries = 1;; ++tries) {
     Guard guard = absent_lasting();
@@ -188,13 +180,61 @@ Plan<AppendOutcome> append_in_steps(PendingAppend append) {
     }
     if (tries > 1) co_await back_off(tries / 2);
     const AppendPosition position = co_await next_position(append);
+    if (position.life != append.stream.life) {
+      // The log was removed meanwhile, its ids with it.
+      append.stream.life = position.life;
+      key = batch_id_key(append.stream, append.batch);
+      current = co_await get(key);
+      continue;
+    }
+    if (position.closed) co_return LogClosed{};
     if (append.is_unexpected(position.first)) co_return NotNext{position.first};
-    current = co_await write_id(append.id_at(position.first, guard), append.until);
+    current = co_await write_id(append.id_at(position.first, 0, guard), append.until);
+  }
+}
+
+// Together with others that wait on the stream, if there are any.
+Plan<AppendOutcome> append_joined(PendingAppend append, KnownEnds* known) {
+  bool sent = false;  // An earlier try may have been written.
+  for (int tries = 0;; ++tries) {
+    GroupedAppend member(append, known);
+    Result<std::monostate> joined = co_await attempt(join(member));
+    if (!joined) {
+      sent = sent || joined.error().code == ErrorCode::unknown;
+      const Time now = co_await store_now();
+      const bool resolves = sent && !append.batch.empty() && is_transient(joined.error());
+      if (!resolves || now >= append.until) {
+        if (sent) joined.error().code = ErrorCode::unknown;
+        co_return std::unexpected(std::move(joined.error()));
+      }
+      co_await back_off(tries);
+      continue;
+    }
+    if (const auto* placed = std::get_if<GroupedAppend::Placed>(&member.outcome)) {
+      co_return append.appended_at(placed->first, placed->replayed);
+    }
+    const auto* refused = std::get_if<GroupedAppend::Unexpected>(&member.outcome);
+    auto* taken = std::get_if<GroupedAppend::KnownId>(&member.outcome);
+    const bool closed = std::holds_alternative<GroupedAppend::Closed>(member.outcome);
+    const bool decided = refused != nullptr || taken != nullptr || closed;
+    if (append.by_one_write && !append.batch.empty() && decided) {
+      co_return co_await append_in_steps(std::move(append));
+    }
+    if (refused != nullptr || closed) {
+      const AppendOutcome refusal = closed ? AppendOutcome(LogClosed{}) : NotNext{refused->next};
+      co_return co_await answer_refused(append, refusal);
+    }
+    if (taken != nullptr) {
+      auto answer = co_await answer_by_id(append, std::move(taken->id));
+      if (answer) co_return *answer;
+    }
   }
 }
 
 // Readers and trims remove expired events. On a stream without them, some appends do.
 constexpr std::uint64_t kAppendsPerTrim = 64;
+
+}  // namespace
 
 Plan<std::monostate> trim_sometimes(Stream stream) {
   const std::uint64_t drawn = co_await random_number();
@@ -202,24 +242,42 @@ Plan<std::monostate> trim_sometimes(Stream stream) {
   co_return std::monostate{};
 }
 
-}  // namespace
-
 Appended PendingAppend::appended_at(std::int64_t first, bool replayed) const {
   return {first, first + count - 1, replayed};
 }
 
-Write PendingAppend::batch_at(std::int64_t first) const {
-  return put({batch_partition(stream), first}, value, absent_lasting());
+std::size_t PendingAppend::bytes() const {
+  constexpr std::size_t kLengths = 8;
+  std::size_t total = batch.size() + kLengths;
+  for (const Chunk& chunk : chunks) total += chunk.events.size();
+  return total;
 }
 
-Write PendingAppend::id_at(std::int64_t first, Guard guard) const {
-  const BatchId id{first, count, hash};
+Write PendingAppend::batch_at(std::int64_t first) const { return records_at(first).front(); }
+
+std::vector<Write> PendingAppend::records_at(std::int64_t first) const {
+  std::vector<Write> writes;
+  std::string id = batch;
+  for (const Chunk& chunk : chunks) {
+    const LogRecord record{.count = chunk.count,
+                           .parts = {{std::exchange(id, {}), chunk.count}},
+                           .appended = started,
+                           .expires = expires};
+    writes.push_back(
+        put({batch_partition(stream), first}, encode(record, {chunk.events}), absent_lasting()));
+    first += chunk.count;
+  }
+  return writes;
+}
+
+Write PendingAppend::id_at(std::int64_t at, std::optional<std::int64_t> offset, Guard guard) const {
+  const BatchId id{at, count, hash, offset};
   return put(batch_id_key(stream, batch), encode(id), guard, id_expires);
 }
 
 std::vector<Write> PendingAppend::writes_at(const AppendPosition& position) const {
-  std::vector<Write> writes = {batch_at(position.first)};
-  if (!batch.empty()) writes.push_back(id_at(position.first, absent_lasting()));
+  std::vector<Write> writes = records_at(position.first);
+  if (!batch.empty()) writes.push_back(id_at(position.first, 0, absent_lasting()));
   if (stream.strategy == LogStrategy::transaction) {
     const Guard guard = position.head ? unchanged(position.head) : absent_lasting();
     writes.push_back(put(head_key(stream), position.first + count, guard));
@@ -229,7 +287,7 @@ std::vector<Write> PendingAppend::writes_at(const AppendPosition& position) cons
 
 std::size_t PendingAppend::write_count() const {
   const std::size_t head = stream.strategy == LogStrategy::transaction ? 1 : 0;
-  return head + (batch.empty() ? 1 : 2);
+  return head + chunks.size() + (batch.empty() ? 0 : 1);
 }
 
 Result<PendingAppend> prepare_append(Stream stream, std::vector<LogEvent> events,
@@ -237,18 +295,28 @@ Result<PendingAppend> prepare_append(Stream stream, std::vector<LogEvent> events
   if (Result<void> ok = check_append(stream, events, request); !ok) {
     return std::unexpected(std::move(ok.error()));
   }
-  const LogRecord record = record_of(std::move(events), request, now);
   PendingAppend append{.stream = std::move(stream),
                        .batch = request.batch,
                        .expect = request.expect,
-                       .count = record.count,
-                       .value = encode(record),
-                       .hash = request.batch.empty() ? Bytes() : hash_of(record.events),
+                       .count = static_cast<std::int64_t>(events.size()),
+                       .chunks = one_chunk(events),
+                       .hash = request.batch.empty() ? Bytes() : hash_of(events),
+                       .started = now,
+                       .expires = request.ttl ? later(now, *request.ttl) : kNever,
                        .until = later(now, kAttemptLife),
-                       .id_expires = later(now, kBatchMemory)};
-  if (append.value.size() > limits.value_bytes) {
-    return failure(ErrorCode::too_large,
-                   "the batch is longer than " + std::to_string(limits.value_bytes) + " bytes");
+                       .id_expires = later(now, kBatchMemory),
+                       .by_one_write = limits.writes_per_commit == 1};
+  const std::size_t most =
+      limits.value_bytes - std::min(limits.value_bytes, kRecordRoom + request.batch.size());
+  if (append.chunks[0].events.size() > most) {
+    const bool may_split = append.stream.strategy != LogStrategy::reserve &&
+                           append.chunks[0].events.size() <= std::max(most, kSplitBytes);
+    append.chunks =
+        may_split ? split(std::move(events), most) : std::vector<PendingAppend::Chunk>();
+    if (append.chunks.empty() || append.write_count() > limits.writes_per_commit) {
+      return failure(ErrorCode::too_large,
+                     "the batch is longer than " + std::to_string(limits.value_bytes) + " bytes");
+    }
   }
   const bool must_be_whole = append.stream.strategy == LogStrategy::transaction;
   if (must_be_whole && limits.writes_per_commit < append.write_count()) {
@@ -259,16 +327,23 @@ Result<PendingAppend> prepare_append(Stream stream, std::vector<LogEvent> events
 
 Plan<AppendPosition> next_position(const PendingAppend& append) {
   if (append.stream.strategy == LogStrategy::reserve) co_return co_await reserve_range(append);
-  if (append.stream.strategy == LogStrategy::conditional) {
-    const std::int64_t end = co_await find_end(append.stream);
-    co_return AppendPosition{end, {}};
+  const Time now = co_await store_now();
+  StreamEnd end = co_await find_last(append.stream);
+  if (end.closed && end.gone <= now) {
+    // Its time is over: the name begins again.
+    (void)co_await remove(end.stream);
+    end = co_await find_last(end.stream);
   }
-  const Key key = head_key(append.stream);
+  AppendPosition position{end.next, {}, end.stream.life, end.closed};
+  if (append.stream.strategy == LogStrategy::conditional) co_return position;
+  const Key key = head_key(end.stream);
   const std::optional<Item> head = co_await get(key);
-  if (!head) co_return AppendPosition{};
+  if (!head) co_return position;
   const auto* next = std::get_if<std::int64_t>(&head->value);
   if (next == nullptr) co_return failure(ErrorCode::corrupt, "a log's head is not a number");
-  co_return AppendPosition{*next, head->version};
+  position.first = *next;
+  position.head = head->version;
+  co_return position;
 }
 
 Plan<AppendOutcome> append(Stream stream, std::vector<LogEvent> events, AppendRequest request,
@@ -279,45 +354,63 @@ Plan<AppendOutcome> append(Stream stream, std::vector<LogEvent> events, AppendRe
       prepare_append(std::move(stream), std::move(events), request, *limits, now);
   if (!pending) co_return std::unexpected(std::move(pending.error()));
   if (request.ttl) co_await trim_sometimes(pending->stream);
-  const bool fits = limits->writes_per_commit >= pending->write_count();
-  const bool in_steps =
-      !pending->batch.empty() && (pending->stream.strategy == LogStrategy::reserve || !fits);
-  if (in_steps) co_return co_await append_in_steps(std::move(*pending));
-  co_return co_await append_whole(std::move(*pending), known);
+  if (pending->stream.strategy != LogStrategy::reserve) {
+    co_return co_await append_joined(std::move(*pending), known);
+  }
+  if (!pending->batch.empty()) co_return co_await append_in_steps(std::move(*pending));
+  co_return co_await append_reserved(std::move(*pending));
+}
+
+Plan<AppendOutcome> append_by_id(PendingAppend append) {
+  return append_in_steps(std::move(append));
+}
+
+// A cached end may be stale.
+Plan<FirstPosition> first_position(const PendingAppend& append, const KnownEnds* known) {
+  const Limits* limits = co_await store_limits();
+  const Time now = co_await store_now();
+  if (known != nullptr && !limits->may_forget) {
+    const std::optional<KnownEnds::End> end = known->next(append.stream, now);
+    if (end) co_return FirstPosition{{end->next, {}, end->life}, false};
+  }
+  const AppendPosition found = co_await next_position(append);
+  co_return FirstPosition{found, true};
 }
 
 class KnownEnds::Streams {
  public:
-  std::optional<std::int64_t> next(const Stream& stream, Time now) const {
+  std::optional<KnownEnds::End> next(const Stream& stream, Time now) const {
     const Lock lock(mutex_);
     const auto found = ends_.find(stream.home);
     if (found == ends_.end()) return std::nullopt;
     if (later(found->second.since, kKnownEndLife) <= now) return std::nullopt;
-    return found->second.next;
+    return found->second.end;
   }
 
   void learn(const Stream& stream, std::int64_t next, Time now) {
     const Lock lock(mutex_);
     // Forgetting an end costs one scan, so it does not matter which ones go.
     if (ends_.size() >= kMaxKnownEnds) ends_.clear();
-    End& end = ends_[stream.home];
-    if (next > end.next) end = {next, now};
+    Known& known = ends_[stream.home];
+    const bool is_later =
+        stream.life > known.end.life || (stream.life == known.end.life && next > known.end.next);
+    if (is_later) known = {{next, stream.life}, now};
   }
 
  private:
-  struct End {
-    std::int64_t next = 0;
+  struct Known {
+    KnownEnds::End end;
     Time since;
   };
 
   mutable Mutex mutex_;
-  std::unordered_map<std::string, End> ends_ ONCE_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, Known> ends_ ONCE_GUARDED_BY(mutex_);
 };
 
 KnownEnds::KnownEnds() : streams_(std::make_unique<Streams>()) {}
 KnownEnds::~KnownEnds() = default;
 
-std::optional<std::int64_t> KnownEnds::next(const Stream& stream, Time now) const {
+std::optional<KnownEnds::End> KnownEnds::next(const Stream& stream, Time now) const {
   if (stream.strategy != LogStrategy::conditional) return std::nullopt;
   return streams_->next(stream, now);
 }

@@ -9,7 +9,7 @@ namespace {
 
 LogRecord sample() {
   return {.count = 2,
-          .batch = "id",
+          .parts = {{"id", 2}},
           .appended = Time(Duration(1'000)),
           .expires = Time(Duration(2'000)),
           .events = {{"one", std::nullopt}, {std::string("\0two", 4), Time(Duration(-7))}}};
@@ -19,12 +19,31 @@ TEST(LogRecord, ComesBackAsItWas) {
   const Result<LogRecord> back = decode_log(encode(sample()));
   ASSERT_TRUE(back.has_value());
   EXPECT_EQ(back->count, 2);
-  EXPECT_EQ(back->batch, "id");
+  EXPECT_EQ(back->parts, sample().parts);
   EXPECT_EQ(back->appended, Time(Duration(1'000)));
   EXPECT_EQ(back->expires, Time(Duration(2'000)));
   EXPECT_EQ(back->events[1].data, std::string("\0two", 4));
   EXPECT_EQ(back->events[1].time, Time(Duration(-7)));
   EXPECT_FALSE(back->events[0].time.has_value());
+}
+
+TEST(LogRecord, OfSeveralBatchesComesBackAsItWas) {
+  LogRecord record = sample();
+  record.parts = {{"id", 1}, {"", 1}};
+  EXPECT_EQ(decode_log(encode(record)).value(), record);
+  EXPECT_EQ(encode(record, {encode_events(record.events)}), encode(record));
+  EXPECT_EQ(record.offset_of("id"), 0);
+  EXPECT_EQ(record.offset_of("other"), std::nullopt);
+  record.parts = {{"", 1}, {"id", 1}};
+  EXPECT_EQ(record.offset_of("id"), 1);
+}
+
+TEST(LogRecord, PartsThatDoNotAddUpAreCorrupt) {
+  for (const std::int64_t second : {0, 2, -1}) {
+    LogRecord record = sample();
+    record.parts = {{"id", 1}, {"", second}};
+    EXPECT_EQ(decode_log(encode(record)).error().code, ErrorCode::corrupt) << second;
+  }
 }
 
 TEST(LogRecord, AnyDamagedByteIsCorrupt) {
@@ -47,7 +66,7 @@ TEST(LogRecord, ACountThatCannotBeIsCorrupt) {
 }
 
 TEST(LogRecord, AVoidOfSeveralIndexesIsCorrupt) {
-  LogRecord record{.state = LogRecord::State::blank, .count = 1};
+  LogRecord record{.state = LogRecord::State::blank, .count = 1, .parts = {{"", 1}}};
   EXPECT_EQ(decode_log(encode(record)).value(), record);
   record.count = 2;
   EXPECT_EQ(decode_log(encode(record)).error().code, ErrorCode::corrupt);
@@ -78,6 +97,10 @@ TEST(LogRecord, ABatchIdComesBackAsItWas) {
   EXPECT_EQ(back->at, 7);
   EXPECT_EQ(back->count, 2);
   EXPECT_EQ(back->hash, id.hash);
+  for (const std::optional<std::int64_t> offset : {std::optional<std::int64_t>(5), {}}) {
+    const BatchId inside{.at = 7, .count = 2, .hash = id.hash, .offset = offset};
+    EXPECT_EQ(decode_batch_id(encode(inside)).value(), inside);
+  }
   EXPECT_EQ(decode_batch_id(encode(sample())).error().code, ErrorCode::corrupt);
 }
 

@@ -1,6 +1,7 @@
 #include "primitives/log_stream.h"
 
 #include <algorithm>
+#include <span>
 
 #include "primitives/commit_resolved.h"
 #include "primitives/keys.h"
@@ -20,8 +21,15 @@ char letter_of(LogStrategy strategy) {
   return '?';
 }
 
-Key mark_key(const Stream& stream, Mark mark) {
-  return keys::log_mark(stream.home, letter_of(stream.strategy), static_cast<std::int64_t>(mark));
+std::string part_of(const Stream& stream) {
+  return keys::log_part(letter_of(stream.strategy), stream.life);
+}
+
+Result<std::int64_t> number_in(const std::optional<Item>& item, std::int64_t otherwise) {
+  if (!item) return otherwise;
+  const auto* value = std::get_if<std::int64_t>(&item->value);
+  if (value == nullptr) return failure(ErrorCode::corrupt, "a log's mark is not a number");
+  return std::max(otherwise, *value);
 }
 
 // The end of the records that follow `at` without a hole and satisfy `fits`.
@@ -68,15 +76,21 @@ Stream stream(std::string_view name_space, std::string_view name, LogStrategy st
 }
 
 Partition batch_partition(const Stream& stream) {
-  return keys::log_batches(stream.home, letter_of(stream.strategy));
+  return keys::log_batches(stream.home, part_of(stream));
 }
 
-Key head_key(const Stream& stream) {
-  return keys::log_head(stream.home, letter_of(stream.strategy));
-}
+Key head_key(const Stream& stream) { return keys::log_head(stream.home, part_of(stream)); }
 
 Key batch_id_key(const Stream& stream, std::string_view id) {
-  return keys::log_batch_id(stream.home, letter_of(stream.strategy), id);
+  return keys::log_batch_id(stream.home, part_of(stream), id);
+}
+
+Key mark_key(const Stream& stream, Mark mark) {
+  return keys::log_mark(stream.home, part_of(stream), static_cast<std::int64_t>(mark));
+}
+
+Key life_key(const Stream& stream) {
+  return keys::log_life(stream.home, letter_of(stream.strategy));
 }
 
 Result<StoredRecord> decode_entry(const Entry& entry) {
@@ -151,7 +165,9 @@ Plan<std::vector<StoredRecord>> read_by_key(Stream stream, Range range) {
       if (const auto* value = std::get_if<Bytes>(&items[hits]->value)) bytes += value->size();
       stride = record->record.count;
       at = record->end();
+      const bool is_last = record->record.state == LogRecord::State::closed;
       found.push_back(std::move(*record));
+      if (is_last) co_return std::move(found);
       ++hits;
     }
     if (hits == 0) break;
@@ -176,13 +192,14 @@ Plan<std::vector<StoredRecord>> read_adjacent(Stream stream, Range range) {
   co_return co_await read_by_key(stream, range);
 }
 
-Plan<std::vector<StoredRecord>> read_records_from(Stream stream, std::int64_t at,
-                                                  std::size_t limit) {
+Plan<std::vector<StoredRecord>> read_records_from(Stream stream, std::int64_t at, std::size_t limit,
+                                                  std::int64_t last) {
   const Range before{.last = at, .direction = Direction::descending, .limit = 1};
   std::vector<StoredRecord> found = co_await read_records(stream, before);
   if (limit <= found.size()) co_return std::move(found);
   const std::int64_t rest = found.empty() ? at : std::max(at + 1, found.front().end());
-  const Range after{.first = rest, .limit = limit - found.size()};
+  if (rest > last) co_return std::move(found);
+  const Range after{.first = rest, .last = last, .limit = limit - found.size()};
   std::vector<StoredRecord> more = co_await read_adjacent(stream, after);
   std::ranges::move(more, std::back_inserter(found));
   co_return std::move(found);
@@ -191,10 +208,55 @@ Plan<std::vector<StoredRecord>> read_records_from(Stream stream, std::int64_t at
 Plan<std::int64_t> read_mark(Stream stream, Mark mark) {
   const Key key = mark_key(stream, mark);
   const std::optional<Item> item = co_await get(key);
-  if (!item) co_return 1;
-  const auto* value = std::get_if<std::int64_t>(&item->value);
-  if (value == nullptr) co_return failure(ErrorCode::corrupt, "a log's mark is not a number");
-  co_return std::max<std::int64_t>(1, *value);
+  co_return number_in(item, 1);
+}
+
+Plan<StreamStart> find_start(Stream stream) {
+  for (;;) {
+    const std::vector<Key> keys = {life_key(stream), mark_key(stream, Mark::oldest),
+                                   mark_key(stream, Mark::closed)};
+    const std::span<const Key> wanted = keys;
+    const std::vector<std::optional<Item>> items = co_await get(wanted);
+    const Result<std::int64_t> life = number_in(items[0], 0);
+    if (!life) co_return std::unexpected(life.error());
+    if (*life != stream.life) {
+      stream.life = *life;
+      continue;
+    }
+    const Result<std::int64_t> oldest = number_in(items[1], 1);
+    if (!oldest) co_return std::unexpected(oldest.error());
+    co_return StreamStart{std::move(stream), *oldest, items[2].has_value()};
+  }
+}
+
+Plan<Stream> current_life(Stream stream) {
+  const Key key = life_key(stream);
+  const std::optional<Item> item = co_await get(key);
+  const Result<std::int64_t> life = number_in(item, 0);
+  if (!life) co_return std::unexpected(life.error());
+  stream.life = *life;
+  co_return std::move(stream);
+}
+
+// A log that was removed leaves its closed end behind for longer than anyone can believe in it. So
+// where the newest record is not that, and there is one, the log is the current one.
+Plan<StreamEnd> find_last(Stream stream) {
+  for (bool is_current = stream.strategy == LogStrategy::reserve;;) {
+    const Range range{.direction = Direction::descending, .limit = 1};
+    const std::vector<StoredRecord> newest = co_await read_records(stream, range);
+    const bool closed = !newest.empty() && newest.front().record.state == LogRecord::State::closed;
+    if ((newest.empty() || closed) && !is_current) {
+      const std::int64_t before = stream.life;
+      stream = co_await current_life(stream);
+      is_current = true;
+      if (stream.life != before) continue;
+    }
+    StreamEnd end{.stream = stream, .exists = !newest.empty(), .closed = closed};
+    if (!newest.empty()) end.next = newest.front().end();
+    if (closed) end.gone = newest.front().record.expires;
+    if (stream.strategy != LogStrategy::conditional) end.next = co_await find_end(stream);
+    co_return std::move(end);
+  }
 }
 
 Plan<std::monostate> raise_mark(Stream stream, Mark mark, std::int64_t value) {

@@ -15,7 +15,6 @@ namespace {
 
 using Checked = Result<void>;
 
-constexpr Duration kMinIdTtl = 2 * kAttemptLife;  // No attempt outlives its id.
 constexpr Duration kMaxIdTtl = std::chrono::days(30);
 
 // The error, with the part it concerns.
@@ -92,10 +91,21 @@ Result<DocumentPart> document_of(const Request& request, const Effects::Document
   if (Checked ok = documents::check_content(wanted.content); !ok) {
     return std::unexpected(ok.error());
   }
-  DocumentPart part{keys::document(request.name_space, wanted.name), wanted.content, {}};
-  if (const auto* match = std::get_if<documents::IfMatch>(&wanted.condition)) {
-    part.match = documents::version_of(match->etag).value_or(Version{});
+  using Action = Effects::Document::Action;
+  const auto* match =
+      wanted.condition ? std::get_if<documents::IfMatch>(&*wanted.condition) : nullptr;
+  const bool creates = wanted.condition && match == nullptr;
+  if (wanted.action != Action::put && creates) {
+    return failure(ErrorCode::invalid, "only a put creates a document");
   }
+  if (wanted.action == Action::patch && !wanted.patch.modify) {
+    return failure(ErrorCode::invalid, "a patch that does nothing");
+  }
+  DocumentPart part{keys::document(request.name_space, wanted.name), wanted.content, {}};
+  if (match != nullptr) part.match = documents::version_of(match->etag).value_or(Version{});
+  part.any = !wanted.condition;
+  part.action = wanted.action;
+  part.modify = wanted.patch.modify;
   return part;
 }
 
@@ -125,7 +135,7 @@ Checked check_agreement(const tallies::PreparedMerge& merge,
                         const std::vector<tallies::PreparedMerge>& others) {
   for (const tallies::PreparedMerge& other : others) {
     if (other.key != merge.key) continue;
-    if (other.meta() != merge.meta()) {
+    if (!other.shape().same_shape(merge.shape())) {
       return failure(ErrorCode::invalid, "two kinds or windows for one tally");
     }
     if (merge.has_id() && other.request.id == merge.request.id) {
@@ -135,14 +145,12 @@ Checked check_agreement(const tallies::PreparedMerge& merge,
   return {};
 }
 
-// Before anything of that size is made: a few bytes declare a large sketch.
+// Before anything of that size is made: a few bytes declare a large sketch. Several merges of one
+// tally share its state, but each has an input that may be as large, and is hashed.
 Checked check_budget(const Request& request) {
-  std::map<std::string_view, std::size_t> states;  // Several merges of one tally share one.
   std::size_t total = 0;
   for (const Effects::Tally& tally : request.effects.tallies()) {
-    const std::size_t bytes = tallies::most_bytes_of(tally.request.shape);
-    std::size_t& counted = states[tally.name];
-    if (bytes > counted) total += bytes - std::exchange(counted, bytes);
+    total += tallies::most_bytes_of(tally.request.shape);
   }
   if (total <= request.tally_bytes) return {};
   return failure(ErrorCode::too_large, "the tallies of one commit can have " +
@@ -173,9 +181,26 @@ Checked prepare_tallies(PreparedEffects& prepared, const Request& request, const
 void hash_tally(RecordWriter& out, const tallies::PreparedMerge& merge) {
   out.bytes(merge.key.partition.home);
   out.bytes(merge.input_hash());
-  out.number(static_cast<std::uint64_t>(merge.request.shape.window));
+  out.number(static_cast<std::uint64_t>(merge.request.shape.window.length.count()));
   out.bytes(merge.request.id);
   out.time(merge.request.at.value_or(kNever));
+}
+
+// What a document's part does. A content type has no control characters, so that a put is never
+// taken for a patch, nor one without a condition for one that creates.
+void hash_document(RecordWriter& out, const DocumentPart& part, const Effects::Document& wanted) {
+  using Action = Effects::Document::Action;
+  out.bytes(part.key.partition.home);
+  if (part.action == Action::put) {
+    const std::optional<Duration>& ttl = part.content.ttl;
+    out.bytes(part.content.type + (ttl ? "\n" + std::to_string(ttl->count()) : "") +
+              (part.any ? "\nany" : ""));
+    out.bytes(part.content.bytes);
+  } else {
+    out.bytes(part.action == Action::patch ? "\npatch" : "\nremove");
+    out.bytes(wanted.patch.text);
+  }
+  out.number(part.match ? part.match->number : 0);
 }
 
 // Every field has a length, so different requests never give the same bytes.
@@ -190,11 +215,8 @@ Bytes hash_of(const PreparedEffects& prepared, const Request& request) {
     out.bytes(logs::hash_of(append.events));
   }
   out.number(prepared.documents.size());
-  for (const DocumentPart& part : prepared.documents) {
-    out.bytes(part.key.partition.home);
-    out.bytes(part.content.type);
-    out.bytes(part.content.bytes);
-    out.number(part.match ? part.match->number : 0);
+  for (std::size_t i = 0; i < prepared.documents.size(); ++i) {
+    hash_document(out, prepared.documents[i], effects.documents()[i]);
   }
   out.number(prepared.merges.size());
   for (const tallies::PreparedMerge& merge : prepared.merges) hash_tally(out, merge);
@@ -205,7 +227,7 @@ constexpr std::uint8_t kFormat = 1;
 
 }  // namespace
 
-Result<PreparedEffects> prepare(const Request& request, const Limits& limits, Time now) {
+Result<PreparedEffects> prepared_effects(const Request& request, const Limits& limits, Time now) {
   PreparedEffects prepared;
   Checked ok = check_request(request, limits);
   if (ok) ok = prepare_id(prepared, request, now);

@@ -26,6 +26,9 @@ struct DocumentPart {
   Key key;
   documents::Content content;
   std::optional<Version> match;  // Empty: no document may exist. Zero: matches nothing.
+  bool any = false;              // Without a condition.
+  Effects::Document::Action action = Effects::Document::Action::put;
+  documents::Modify modify;  // What a patch does.
 };
 
 // The merges into one bucket.
@@ -47,6 +50,7 @@ struct PreparedEffects {
   bool fenced = false;  // The text given as the ticket is not one.
   Bytes result;
   std::vector<logs::PendingAppend> batches;  // One for each stream.
+  bool records_removals = false;             // The last batch says which documents are removed.
   std::vector<AppendPart> appends;
   std::vector<DocumentPart> documents;
   std::vector<tallies::PreparedMerge> merges;
@@ -55,10 +59,13 @@ struct PreparedEffects {
   std::uint64_t call = 0;  // Unique to this call.
   Time until;              // Nothing is sent after that.
   Duration clock_error{0};
+  bool to_be_sealed = false;  // Not committed here, so no group of a stream writes its batch.
 };
 
+inline constexpr Duration kMinIdTtl = 2 * kAttemptLife;  // No attempt outlives its id.
+
 // `invalid` and `unsupported` requests end here.
-Result<PreparedEffects> prepare(const Request& request, const Limits& limits, Time now);
+Result<PreparedEffects> prepared_effects(const Request& request, const Limits& limits, Time now);
 
 // The ticket of the claim that the effects complete, if there is one.
 void open_claim(PreparedEffects& prepared, const Request& request, const StoreSecret& secret);

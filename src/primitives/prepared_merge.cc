@@ -25,8 +25,9 @@ Result<void> check_times(const TallyRequest& request) {
 }
 
 Result<void> check_request(const TallyRequest& request) {
-  if (request.shape.window > TallyWindow::day) {
-    return failure(ErrorCode::invalid, "no such window");
+  if (!is_window(request.shape.window)) {
+    return failure(ErrorCode::invalid,
+                   "a window is at least 1 s and divides a day, or is a multiple of a day");
   }
   if (!request.id.empty()) {
     if (Result<void> ok = keys::check_name(request.id); !ok) return ok;
@@ -42,7 +43,7 @@ Result<void> check_fit(const PreparedMerge& merge, const Limits& limits) {
   if (std::max(merge.input.size(), full) + kRecordRoom > limits.value_bytes) {
     return failure(ErrorCode::too_large, "too large for a value of this store");
   }
-  const Partition longest = keys::tally_id(merge.key, merge.request.id).partition;
+  const Partition longest = merge.id_key().partition;
   if (longest.home.size() + longest.part.size() > limits.partition_bytes) {
     return failure(ErrorCode::invalid, "key and id are too long for this store");
   }
@@ -51,14 +52,34 @@ Result<void> check_fit(const PreparedMerge& merge, const Limits& limits) {
 
 }  // namespace
 
-Duration width_of(TallyWindow window) {
-  switch (window) {
-    case TallyWindow::none: return Duration::zero();
-    case TallyWindow::minute: return std::chrono::minutes(1);
-    case TallyWindow::hour: return std::chrono::hours(1);
-    case TallyWindow::day: return std::chrono::days(1);
+Key PreparedMerge::bucket_key() const { return keys::tally_bucket(key, life, bucket); }
+
+Key PreparedMerge::id_key() const { return keys::tally_id(key, life, request.id); }
+
+// With a margin, so that a tally in use changes its meta every few minutes only. It is longer than
+// any attempt: on a store where meta and bucket are two commits, the meta stays until the bucket is
+// written.
+TallyMeta PreparedMerge::meta_after(const std::optional<TallyMeta>& current,
+                                    bool one_commit) const {
+  TallyMeta next = shape();
+  if (current) {
+    next.life = current->life;
+    next.ids_until = current->ids_until;
   }
-  return Duration::zero();
+  const bool is_live = current && current->state == TallyMeta::State::live;
+  const Time needed = bucket_expiry();
+  next.buckets_until = later(needed, kMetaMargin);
+  if (is_live) {
+    // A raise that raises nothing leaves the bucket's expiry as it is.
+    const bool raises = traits_of(kind()).native == NativeMerge::raise;
+    const bool shortens =
+        one_commit && !has_window() && !raises && current->buckets_until == kNever;
+    if (current->buckets_until >= needed && !(shortens && needed != kNever)) {
+      next.buckets_until = current->buckets_until;
+    }
+  }
+  if (has_id() && next.ids_until < kept_until) next.ids_until = later(kept_until, kMetaMargin);
+  return next;
 }
 
 Result<PreparedMerge> prepare_merge(Key key, TallyRequest request, Time now, const Limits& limits) {
@@ -80,7 +101,7 @@ Result<PreparedMerge> prepare_merge(Key key, TallyRequest request, Time now, con
   merge.ids_in_bucket = merge.has_id() && limits.writes_per_commit == 1;
   if (merge.has_window()) {
     const Duration since = merge.request.at.value_or(now).time_since_epoch();
-    merge.bucket = (since - since % width_of(merge.request.shape.window)).count();
+    merge.bucket = (since - since % merge.request.shape.window.length).count();
     if (merge.bucket_expiry() <= now) {
       return failure(ErrorCode::invalid, "`at` lies before all that is retained");
     }
@@ -91,7 +112,7 @@ Result<PreparedMerge> prepare_merge(Key key, TallyRequest request, Time now, con
 Time PreparedMerge::bucket_expiry() const {
   if (!request.ttl) return kNever;
   if (!has_window()) return later(now, *request.ttl);
-  return later(later(Time(Duration(bucket)), width_of(request.shape.window)), *request.ttl);
+  return later(later(Time(Duration(bucket)), request.shape.window.length), *request.ttl);
 }
 
 // Hashes are stored, so a filter is hashed in the one form that it always had.
@@ -101,22 +122,27 @@ Bytes PreparedMerge::input_hash() const {
 }
 
 Write PreparedMerge::marker() const {
-  return put(keys::tally_id(key, request.id), encode(TallyMarker{input_hash(), bucket, kept_until}),
-             absent_lasting(), kept_until);
+  return put(id_key(), encode(TallyMarker{input_hash(), bucket, kept_until}), absent_lasting(),
+             kept_until);
 }
 
-Write PreparedMerge::native_write() const {
+bool PreparedMerge::can_rely_on_bucket() const {
+  return is_native(kind()) && !has_window() && bucket_expiry() == kNever;
+}
+
+Write PreparedMerge::native_write(Guard guard) const {
   const std::int64_t number = native_of(kind(), input);
   const bool adds = traits_of(kind()).native == NativeMerge::add;
-  return adds ? add(bucket_key(), number, anything(), bucket_expiry())
-              : raise(bucket_key(), number, anything(), bucket_expiry());
+  return adds ? add(bucket_key(), number, guard, bucket_expiry())
+              : raise(bucket_key(), number, guard, bucket_expiry());
 }
 
 Change PreparedMerge::change(MergeResult& result) {
   return {.key = bucket_key(),
           .apply = [this, &result](const auto& current) { return edit(current, result); },
           .also = {},
-          .part = ids_in_bucket ? nullptr : this};
+          .part = ids_in_bucket ? nullptr : this,
+          .weight = input.size()};
 }
 
 // States can be merged in any grouping: the inputs first, because they are small.
@@ -127,9 +153,7 @@ Apply PreparedMerge::joined(std::span<Joinable* const> parts) {
   for (Joinable* part : parts) {
     auto* const merge = dynamic_cast<PreparedMerge*>(part);
     if (merge == nullptr || merge->monoid->name() != monoid->name()) return {};
-    Result<Bytes> merged = monoid->merge(joint.input, merge->input);
-    if (!merged) return {};
-    joint.input = std::move(*merged);
+    if (!monoid->merge_into(joint.input, merge->input)) return {};
     merge->cached_ = cached;
   }
   return [joint = std::move(joint)](const auto& current) {
@@ -151,9 +175,9 @@ Result<Edit> PreparedMerge::edit(const std::optional<Item>& current, MergeResult
                 [&](const InnerId& id) { return later(id.kept_until, clock_error) <= now; });
   result = ids_in_bucket ? add_id(bucket_now.ids) : MergeResult::merged;
   if (result != MergeResult::merged) return Keep{};
-  Result<Bytes> merged = monoid->merge(bucket_now.state, input);
-  if (!merged) return std::unexpected(std::move(merged.error()));
-  bucket_now.state = std::move(*merged);
+  if (Result<void> ok = monoid->merge_into(bucket_now.state, input); !ok) {
+    return std::unexpected(std::move(ok.error()));
+  }
   bucket_now.until = bucket_expiry();
   return Replace{encode(bucket_now, kind()), expiry_of(bucket_now)};
 }

@@ -15,11 +15,16 @@ enum class MergeResult : std::uint8_t {
 };
 
 struct PreparedMerge final : Joinable {
-  TallyMeta meta() const { return {monoid->name(), request.shape.window}; }
+  TallyMeta shape() const { return {.monoid = monoid->name(), .window = request.shape.window}; }
+  Key id_key() const;
+
+  // The meta that the merge needs: `current` if that will do. `current` is empty if there is none.
+  // Where the two are one commit, retention may be shortened.
+  TallyMeta meta_after(const std::optional<TallyMeta>& current, bool one_commit) const;
   TallyKind kind() const { return request.shape.kind; }
   bool has_window() const { return request.shape.window != TallyWindow::none; }
   bool has_id() const { return !request.id.empty(); }
-  Key bucket_key() const { return {key.partition, bucket}; }
+  Key bucket_key() const;
   Time bucket_expiry() const;
 
   // Puts the id's marker if it is absent.
@@ -28,7 +33,11 @@ struct PreparedMerge final : Joinable {
   Bytes input_hash() const;
 
   // The merge as one write. Native kinds only.
-  Write native_write() const;
+  Write native_write(Guard guard = anything()) const;
+
+  // Whether a bucket that is there and has no expiry is all that the merge needs: then it need not
+  // check the meta item (docs/hazards.md#h21).
+  bool can_rely_on_bucket() const;
 
   // How the merge changes the bucket. Sets `result`.
   Result<Edit> edit(const std::optional<Item>& current, MergeResult& result) const;
@@ -46,6 +55,7 @@ struct PreparedMerge final : Joinable {
   MonoidPtr monoid;
   Bytes input;  // As a state of the monoid.
   std::int64_t bucket = 0;
+  std::uint64_t life = 0;  // Of the tally, by which buckets and ids are told from those before.
   Time now;
   Time kept_until;  // When the id expires.
   Duration clock_error{0};
@@ -67,8 +77,5 @@ struct PreparedMerge final : Joinable {
 
 // `invalid` if the request is, or if the store could never hold the bucket or the id.
 Result<PreparedMerge> prepare_merge(Key key, TallyRequest request, Time now, const Limits& limits);
-
-// The length of a window; zero for none.
-Duration width_of(TallyWindow window);
 
 }  // namespace once::tallies

@@ -31,6 +31,7 @@ enum class RecordKind : std::uint8_t {
   answer = 'a',
   birth = 'b',
   secret = 's',
+  cursor = 'w',
 };
 
 class RecordWriter {
@@ -41,12 +42,20 @@ class RecordWriter {
   void number(std::uint64_t value);
   void time(Time value);
   void bytes(std::string_view value);
+  void fields(std::string_view written);  // Of fields_only().
+
+  // The fields without kind, format and checksum. Ends the writer.
+  Bytes fields_only();
 
   // The record, checksum included. Ends the writer.
   Bytes finish();
 
  private:
-  Bytes out_;
+  char* grown_by(std::size_t bytes);  // Where these begin.
+  void put_number(std::uint64_t value);
+
+  Bytes out_;  // With room behind what is written.
+  std::size_t used_ = 0;
 };
 
 // Reads the fields in the order in which they were written. open() refuses a record with a wrong
@@ -73,6 +82,9 @@ class RecordReader {
   std::uint8_t format_;
   bool sound_ = true;
 };
+
+// Puts the right checksum at the end of a record whose fields were changed in place.
+void seal_again(Bytes& record);
 
 // The hash by which stored records know the same input again. XXH3 in its canonical 128 bits:
 // stored, so it never changes. It is fast and no protection against a forger.

@@ -146,13 +146,110 @@ TEST_P(TalliesTest, H21_AnotherKindShapeOrWindowIsItsOwnOutcomeAndChangesNothing
   EXPECT_EQ(value("d"), 1);
 }
 
-TEST_P(TalliesTest, H21_KindAndWindowOutliveTheBuckets) {
-  TallyRequest request = of(sum, std::int64_t{5});
+TEST_P(TalliesTest, ATallyThatHasExpiredLeavesNothingBehind) {
+  TallyRequest request = of(sum, std::int64_t{5}, "id");
   request.ttl = std::chrono::minutes(1);
+  request.id_ttl = std::chrono::minutes(2);
   merged("t", request);
+  clock_.advance(std::chrono::minutes(1));
+  EXPECT_FALSE(tallies_.read("t")->has_value());
+  as<OtherTally>(tallies_.merge("t", of(max, std::int64_t{9})));  // Its id is known still.
   clock_.advance(std::chrono::hours(1));
-  EXPECT_EQ(value("t"), 0);
+  EXPECT_TRUE(tallies_.list()->tallies.empty());
+  ASSERT_TRUE(memory_->sweep(1'000));
+  EXPECT_EQ(testing::items_in(*memory_), 0U);
+  merged("t", of(max, std::int64_t{9}));
+  EXPECT_EQ(value("t"), 9);
+}
+
+TEST_P(TalliesTest, ATallyThatHasExpiredIsNotListedAndItsNameIsFree) {
+  TallyRequest request = of(sum, std::int64_t{5});
+  request.ttl = std::chrono::seconds(1);
+  merged("t", request);
+  request.shape.window = TallyWindow::minute;
+  merged("windowed", request);
+  EXPECT_EQ(tallies_.list()->tallies.size(), 2U);
+  clock_.advance(std::chrono::seconds(1));
+  EXPECT_EQ(tallies_.list()->tallies.size(), 1U);  // The minute is not over.
+  clock_.advance(std::chrono::minutes(1));
+  EXPECT_TRUE(tallies_.list()->tallies.empty());
+  if (single()) return;  // Where a commit is one write, a kind stands for minutes longer.
+  merged("t", of(max, std::int64_t{9}));
+  EXPECT_EQ(value("t"), 9);
+}
+
+TEST_P(TalliesTest, H21_KindAndWindowStandAsLongAsAnyBucket) {
+  TallyRequest request = of(sum, std::int64_t{5});
+  for (int i = 0; i < 20; ++i) {
+    request.ttl = std::chrono::minutes(10);
+    merged("t", request);
+    clock_.advance(std::chrono::minutes(9));
+    as<OtherTally>(tallies_.merge("t", of(max, std::int64_t{9})));
+    EXPECT_EQ(value("t"), 5 * (i + 1));
+  }
+  request.ttl.reset();
+  merged("t", request);
+  clock_.advance(std::chrono::years(1));
+  EXPECT_EQ(value("t"), 105);
   as<OtherTally>(tallies_.merge("t", of(max, std::int64_t{9})));
+}
+
+TEST_P(TalliesTest, ARemovedTallyLeavesNeitherBucketsNorIdsNorItsKind) {
+  merged("t", of(sum, std::int64_t{5}, "id"));
+  merged("tt", of(sum, std::int64_t{1}));
+  if (single()) {
+    EXPECT_EQ(tallies_.remove("t").error().code, ErrorCode::unsupported);
+    EXPECT_EQ(value("t"), 5);
+    return;
+  }
+  EXPECT_TRUE(tallies_.remove("t").value());
+  EXPECT_FALSE(tallies_.remove("t").value());
+  EXPECT_FALSE(tallies_.read("t")->has_value());
+  EXPECT_EQ(value("tt"), 1);
+  EXPECT_FALSE(merged("t", of(max, std::int64_t{9}, "id")).replayed);
+  EXPECT_TRUE(merged("t", of(max, std::int64_t{9}, "id")).replayed);
+  EXPECT_EQ(value("t"), 9);
+  EXPECT_TRUE(tallies_.remove("t").value());
+  EXPECT_FALSE(merged("t", of(sum, std::int64_t{5}, "id")).replayed);
+  EXPECT_EQ(value("t"), 5);
+  EXPECT_TRUE(tallies_.remove("t").value());
+  EXPECT_TRUE(tallies_.remove("tt").value());
+  clock_.advance(std::chrono::days(2));
+  ASSERT_TRUE(memory_->sweep(1'000));
+  EXPECT_EQ(testing::items_in(*memory_), 0U);
+}
+
+TEST_P(TalliesTest, OneThatAnotherProcessRemovedIsNotMergedInto) {
+  if (single()) return;
+  LocalTallies other(*store_, "test", clock_, entropy_);
+  merged("t", of(sum, std::int64_t{5}));
+  merged("d", of(distinct, items({"a"})));
+  EXPECT_TRUE(other.remove("t").value());
+  EXPECT_TRUE(other.remove("d").value());
+  as<Tallied>(other.merge("t", of(max, std::int64_t{9})));
+  as<OtherTally>(tallies_.merge("t", of(sum, std::int64_t{5})));
+  EXPECT_EQ(value("t"), 9);
+  merged("d", of(distinct, items({"b"})));
+  EXPECT_EQ(value("d"), 1);
+}
+
+TEST_P(TalliesTest, AreListedByPrefixAndRemovedTogether) {
+  merged("a/1", of(sum, std::int64_t{1}));
+  TallyRequest week = of(distinct, items({"x"}), "id");
+  week.shape.window = {std::chrono::days(7)};
+  merged("a/2", week);
+  merged("b", of(sum, std::int64_t{1}));
+  const TallyPage page = tallies_.list({.prefix = "a/"}).value();
+  ASSERT_EQ(page.tallies.size(), 2U);
+  EXPECT_EQ(page.cursor, "");
+  const std::size_t second = page.tallies[0].name == "a/2" ? 0 : 1;
+  EXPECT_EQ(page.tallies[second], (ListedTally{"a/2", "distinct", {std::chrono::days(7)}}));
+  EXPECT_EQ(page.tallies[1 - second], (ListedTally{"a/1", "sum", TallyWindow::none}));
+  if (single()) return;
+  EXPECT_EQ(tallies_.remove_all({.prefix = "a/"}, BulkRun::dry)->count, 2U);
+  EXPECT_EQ(tallies_.list()->tallies.size(), 3U);
+  EXPECT_EQ(tallies_.remove_all({.prefix = "a/"}, BulkRun::wet)->count, 2U);
+  EXPECT_EQ(tallies_.list()->tallies.size(), 1U);
 }
 
 TEST_P(TalliesTest, BatchReadsAreInOrderWithNothingWhereThereIsNone) {
@@ -213,11 +310,19 @@ class TallyWindowsTest : public TalliesFixture {
   const Time start_ = clock_.now();  // Midnight.
 };
 
-TEST_P(TallyWindowsTest, BucketsAreMinutesHoursOrDays) {
-  for (const auto& [window, width] : {std::pair<TallyWindow, Duration>(TallyWindow::minute, 1min),
-                                      {TallyWindow::hour, 1h},
-                                      {TallyWindow::day, std::chrono::days(1)}}) {
-    const std::string name = std::to_string(static_cast<int>(window));
+TEST_P(TallyWindowsTest, BucketsAreAsLongAsTheWindowAndAlignedTo1970) {
+  const auto week = std::chrono::weeks(1);
+  merged("week", windowed(sum, 1, Time(week), "", {week}));
+  merged("week", windowed(sum, 2, Time(2 * week - 1ms), "", {week}));
+  merged("week", windowed(sum, 4, Time(2 * week), "", {week}));
+  EXPECT_EQ(value("week", {Time(week), Time(2 * week)}), 3);
+  for (const Duration bad : {Duration(999ms), Duration(7min), Duration(36h), Duration(-1min)}) {
+    EXPECT_EQ(refused("bad", windowed(sum, 1, {}, "", {bad})), ErrorCode::invalid);
+  }
+  for (const TallyWindow window : {TallyWindow::minute, TallyWindow::hour, TallyWindow::day,
+                                   TallyWindow{15min}, TallyWindow{1s}}) {
+    const Duration width = window.length;
+    const std::string name = std::to_string(width.count());
     merged(name, windowed(sum, 1, start_, "", window));
     merged(name, windowed(sum, 2, start_ + width - 1ms, "", window));
     const Tallied next = merged(name, windowed(sum, 4, start_ + width, "", window));
@@ -263,10 +368,49 @@ TEST_P(TallyWindowsTest, BucketsAreRetainedFromTheEndOfTheirWindow) {
   clock_.advance(6min - 1ms);
   EXPECT_EQ(value("t"), 1);
   clock_.advance(1ms);
-  EXPECT_EQ(value("t"), 0);
+  EXPECT_FALSE(tallies_.read("t")->has_value());
+  EXPECT_FALSE(tallies_.read("t", {start_, {}})->has_value());
+  EXPECT_FALSE(tallies_.series("t")->has_value());
   request.at = start_;
   EXPECT_EQ(refused("t", request), ErrorCode::invalid);
-  EXPECT_EQ(value("t"), 0);
+  EXPECT_FALSE(tallies_.read("t")->has_value());
+}
+
+TEST_P(TallyWindowsTest, TheLastTimeTakesTheBucketsThatOverlapIt) {
+  for (int i = 0; i < 5; ++i) merged("t", windowed(sum, 1 << i, start_ + i * 1min));
+  clock_.advance(3min + 30s);  // Within the fourth.
+  const auto last = [&](Duration length) { return value("t", {.last = length}); };
+  EXPECT_EQ(last(30s - 1ms), 8);
+  EXPECT_EQ(last(30s), 8);
+  EXPECT_EQ(last(30s + 1ms), 4 + 8);
+  EXPECT_EQ(last(2min), 2 + 4 + 8);
+  EXPECT_EQ(last(24h * 3650), 1 + 2 + 4 + 8);
+}
+
+TEST_P(TallyWindowsTest, ASeriesHasARowForEachBucketThatHoldsSomething) {
+  for (const int i : {3, 0, 1}) merged("t", windowed(sum, 1 << i, start_ + i * 1min));
+  const auto series = tallies_.series("t", {start_, start_ + 3min + 1ms}).value();
+  ASSERT_TRUE(series && series->rows.size() == 3);
+  EXPECT_EQ(series->window, TallyWindow::minute);
+  EXPECT_EQ(series->rows[0].at, start_);
+  EXPECT_EQ(series->rows[2].at, start_ + 3min);
+  EXPECT_EQ(std::get<std::int64_t>(series->rows[2].value), 8);
+  EXPECT_EQ(tallies_.series("t", {start_ + 1h, {}})->value().rows.size(), 0U);
+  merged("one", of(sum, std::int64_t{7}));
+  EXPECT_EQ(tallies_.series("one")->value().rows.size(), 1U);
+  EXPECT_FALSE(tallies_.series("none")->has_value());
+}
+
+TEST_P(TallyWindowsTest, ReadsOfDifferentRangesAreOneCall) {
+  for (int i = 0; i < 3; ++i) merged("t", windowed(sum, 1 << i, start_ + i * 1min));
+  const std::vector<TallyRead> reads = {
+      {"t", {start_ + 1min, {}}}, {"none", {}}, {"t", {}}, {"t", {start_ + 1min, {}}}};
+  const auto readings = tallies_.read_each(reads).value();
+  ASSERT_EQ(readings.size(), 4U);
+  EXPECT_EQ(std::get<std::int64_t>(readings[0]->value), 6);
+  EXPECT_FALSE(readings[1]);
+  EXPECT_EQ(std::get<std::int64_t>(readings[2]->value), 7);
+  EXPECT_EQ(std::get<std::int64_t>(readings[3]->value), 6);
 }
 
 TEST_P(TallyWindowsTest, H20_ARetryInTheNextWindowFindsItsIdInTheTally) {

@@ -12,6 +12,18 @@
 #include "primitives/sketches/distinct.h"
 #include "primitives/sketches/top.h"
 
+namespace once {
+
+bool is_window(const TallyWindow& window) {
+  constexpr Duration kDay = std::chrono::days(1);
+  const Duration length = window.length;
+  if (length == Duration::zero()) return true;
+  if (length < std::chrono::seconds(1) || length > std::chrono::years(10)) return false;
+  return length < kDay ? kDay % length == Duration::zero() : length % kDay == Duration::zero();
+}
+
+}  // namespace once
+
 namespace once::tallies {
 namespace {
 
@@ -118,6 +130,14 @@ class SketchMonoid final : public Monoid {
       return std::unexpected(std::move(merged.error()));
     }
     return into->encode();
+  }
+  Result<void> merge_into(Bytes& state, std::string_view other) const override {
+    if constexpr (requires { Sketch::merge_in_place(state, other); }) {
+      const Result<bool> merged = Sketch::merge_in_place(state, other);
+      if (!merged) return std::unexpected(merged.error());
+      if (*merged) return {};
+    }
+    return Monoid::merge_into(state, other);
   }
   bool idempotent() const override { return Sketch::kIdempotent; }
 

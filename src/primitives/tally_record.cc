@@ -1,6 +1,7 @@
 #include "primitives/tally_record.h"
 
 #include <algorithm>
+#include <array>
 
 #include "primitives/record.h"
 
@@ -8,16 +9,27 @@ namespace once::tallies {
 namespace {
 
 constexpr std::uint8_t kFormat = 1;
-constexpr auto kLastWindow = static_cast<std::uint64_t>(TallyWindow::day);
+constexpr std::uint8_t kMetaFormat = 2;  // Of a meta that says more than kind and window.
+constexpr std::array kFirstWindows = {TallyWindow::none, TallyWindow::minute, TallyWindow::hour,
+                                      TallyWindow::day};
+constexpr auto kLastState = static_cast<std::uint64_t>(TallyMeta::State::removed);
+
+// The window's number in the first format.
+std::optional<std::uint64_t> first_number(const TallyMeta& meta) {
+  const auto* const found = std::ranges::find(kFirstWindows, meta.window);
+  const bool plain = meta == TallyMeta{.monoid = meta.monoid, .window = meta.window};
+  if (!plain || found == kFirstWindows.end()) return std::nullopt;
+  return static_cast<std::uint64_t>(found - kFirstWindows.begin());
+}
 
 std::unexpected<Error> corrupt(const std::string& what) {
   return failure(ErrorCode::corrupt, "a tally's " + what + " does not parse");
 }
 
-Result<RecordReader> open(const Value& value, RecordKind kind) {
+Result<RecordReader> open(const Value& value, RecordKind kind, std::uint8_t newest = kFormat) {
   const Bytes* bytes = std::get_if<Bytes>(&value);
   if (bytes == nullptr) return failure(ErrorCode::corrupt, "a tally's record is a number");
-  return RecordReader::open(*bytes, kind, kFormat);
+  return RecordReader::open(*bytes, kind, newest);
 }
 
 InnerId read_id(RecordReader& in) {
@@ -45,19 +57,40 @@ Result<TallyBucket> read_bucket(const Value& value) {
 }  // namespace
 
 Bytes encode(const TallyMeta& meta) {
-  RecordWriter out(RecordKind::tally_meta, kFormat);
+  const std::optional<std::uint64_t> first = first_number(meta);
+  RecordWriter out(RecordKind::tally_meta, first ? kFormat : kMetaFormat);
   out.bytes(meta.monoid);
-  out.number(static_cast<std::uint64_t>(meta.window));
+  out.number(first ? *first : static_cast<std::uint64_t>(meta.window.length.count()));
+  if (first) return out.finish();
+  out.number(static_cast<std::uint64_t>(meta.state));
+  out.number(meta.life);
+  out.time(meta.buckets_until);
+  out.time(meta.ids_until);
   return out.finish();
 }
 
+Time TallyMeta::expiry() const {
+  if (state == State::removing) return kNever;
+  return state == State::removed ? ids_until : std::max(buckets_until, ids_until);
+}
+
 Result<TallyMeta> decode_meta(const Value& value) {
-  Result<RecordReader> in = open(value, RecordKind::tally_meta);
+  Result<RecordReader> in = open(value, RecordKind::tally_meta, kMetaFormat);
   if (!in) return std::unexpected(std::move(in.error()));
   TallyMeta meta;
   meta.monoid = in->bytes();
-  meta.window = static_cast<TallyWindow>(in->number(kLastWindow));
-  if (!in->sound()) return corrupt("meta");
+  if (in->format() == kFormat) {
+    meta.window = kFirstWindows[in->number(kFirstWindows.size() - 1)];
+    if (!in->sound()) return corrupt("meta");
+    return meta;
+  }
+  constexpr auto kMost = static_cast<std::uint64_t>(Duration(std::chrono::years(10)).count());
+  meta.window.length = Duration(static_cast<std::int64_t>(in->number(kMost)));
+  meta.state = static_cast<TallyMeta::State>(in->number(kLastState));
+  meta.life = in->number();
+  meta.buckets_until = in->time();
+  meta.ids_until = in->time();
+  if (!in->sound() || !is_window(meta.window) || first_number(meta)) return corrupt("meta");
   return meta;
 }
 

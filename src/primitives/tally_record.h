@@ -10,10 +10,30 @@
 
 namespace once::tallies {
 
-// Fixed for ever by the first merge (docs/hazards.md#h21).
+// The meta item outlives buckets and ids by this much. It is longer than any attempt with what was
+// remembered of it.
+inline constexpr Duration kMetaMargin = std::chrono::minutes(5);
+
+// Fixed by the first merge (docs/hazards.md#h21). Every commit that merges checks that it stands,
+// or that the bucket does, and it outlives all buckets and ids.
 struct TallyMeta {
+  enum class State : std::uint8_t {
+    live,
+    removing,  // Nothing is merged any more, and its buckets are being erased.
+    removed,   // Its ids have not expired: the next tally of this name has other ones.
+  };
+
+  bool same_shape(const TallyMeta& other) const {
+    return monoid == other.monoid && window == other.window;
+  }
+  Time expiry() const;
+
   std::string monoid;  // Its name.
   TallyWindow window = TallyWindow::none;
+  State state = State::live;
+  std::uint64_t life = 0;       // How many tallies of this name were removed before.
+  Time buckets_until = kNever;  // No bucket expires later.
+  Time ids_until;               // No id expires later.
 
   friend bool operator==(const TallyMeta&, const TallyMeta&) = default;
 };

@@ -33,8 +33,10 @@ TEST(TallyRecord, ABucketThatShouldBeAnIntegerIsCorruptAsARecord) {
 TEST(TallyRecord, AWindowThatIsNoneIsCorrupt) {
   const TallyMeta last{"sum", TallyWindow::day};
   EXPECT_EQ(decode_meta(encode(last)).value(), last);
-  const TallyMeta beyond{"sum", static_cast<TallyWindow>(4)};
-  EXPECT_EQ(decode_meta(encode(beyond)).error().code, ErrorCode::corrupt);
+  const TallyMeta week{.monoid = "sum", .window = {std::chrono::days(7)}, .life = 3};
+  EXPECT_EQ(decode_meta(encode(week)).value(), week);
+  const TallyMeta odd{"sum", {std::chrono::minutes(7)}};
+  EXPECT_EQ(decode_meta(encode(odd)).error().code, ErrorCode::corrupt);
 }
 
 TEST(TallyRecord, AMarkerComesBackAndNegativeBucketsAreCorrupt) {

@@ -104,8 +104,8 @@ Exchange::Exchange(Rules rules, KeyRecords records, ProxyTelemetry& telemetry)
     : rules_(std::move(rules)),
       records_(std::move(records)),
       telemetry_(telemetry),
-      upstream_(rules_.upstream,
-                client::Forwarding{rules_.max_answer, rules_.stopped, rules_.reuse_within}) {}
+      upstream_(rules_.upstream, client::Forwarding{rules_.max_answer, rules_.stopped,
+                                                    rules_.reuse_within, rules_.tls}) {}
 
 Exchange::Answer Exchange::answer(const api::Request& request, const Begin& begin) {
   begin_ = &begin;
@@ -222,7 +222,7 @@ Exchange::Answer Exchange::send_claimed(const api::Request& request, const std::
   settle(name, ticket, sent);
   if (sent.rest) {
     if (sent.answer &&
-        sent.rest->put(sent.end, steady_clock::now() + rules_.upstream_timeout / 2)) {
+        put(request, *sent.rest, sent.end, steady_clock::now() + rules_.upstream_timeout / 2)) {
       sent.rest->end();
     }
     return std::nullopt;
@@ -231,6 +231,18 @@ Exchange::Answer Exchange::send_claimed(const api::Request& request, const std::
   if (sent.answer.error().code != ErrorCode::unknown) return unreachable(sent.answer.error());
   return unknown(name,
                  "the request was sent, and its answer was lost: " + sent.answer.error().message);
+}
+
+bool Exchange::put(const api::Request& request, server::BodyStream& rest, std::string_view piece,
+                   server::BodyStream::Instant until) {
+  if (slow_readers_ == nullptr || !rest.is_full()) return rest.put(piece, until);
+  if (!slow_readers_->begin(request)) {
+    rest.abort();
+    return false;
+  }
+  const bool taken = rest.put(piece, until);
+  slow_readers_->end(request);
+  return taken;
 }
 
 Exchange::Forwarded Exchange::forward(const api::Request& request, TimeoutKind timeout_kind,
@@ -250,8 +262,10 @@ Exchange::Forwarded Exchange::forward(const api::Request& request, TimeoutKind t
   };
   const auto piece = [&](std::string_view bytes) {
     sent.body_bytes += bytes.size();
-    if (!keyed) return sent.rest->put(bytes, steady_clock::now() + rules_.upstream_timeout);
-    if (!sent.end.empty()) (void)sent.rest->put(sent.end, half_time);
+    if (!keyed) {
+      return put(request, *sent.rest, bytes, steady_clock::now() + rules_.upstream_timeout);
+    }
+    if (!sent.end.empty()) (void)put(request, *sent.rest, sent.end, half_time);
     sent.end = bytes;
     return true;
   };

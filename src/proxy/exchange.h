@@ -15,6 +15,7 @@ namespace once::proxy {
 struct Rules {
   std::string upstream;  // http://host:port or https://host:port
   Duration upstream_timeout = std::chrono::seconds(30);
+  client::SharedTls tls;    // For an upstream of https; null: as the machine trusts.
   std::stop_token stopped;  // Aborts requests that are at the upstream.
   // For how long a connection to the upstream may have been idle that a request with a key goes on.
   Duration reuse_within = std::chrono::seconds(1);
@@ -31,6 +32,15 @@ struct Rules {
 // a request may need.
 inline constexpr Duration kTakeWithin = std::chrono::seconds(5);
 
+// Told when a request waits for a client that reads too slowly, so that others may go on in its
+// place.
+class SlowReaders {
+ public:
+  virtual ~SlowReaders() = default;
+  virtual bool begin(const api::Request& request) = 0;  // False if too many wait already.
+  virtual void end(const api::Request& request) = 0;
+};
+
 // Not safe to share between threads: it has a connection of its own to the upstream, kept open.
 class Exchange {
  public:
@@ -42,6 +52,8 @@ class Exchange {
   using Answer = std::optional<api::Response>;
   using Begin = std::function<void(api::Response head, std::shared_ptr<server::BodyStream> rest)>;
   Answer answer(const api::Request& request, const Begin& begin);
+
+  void report_to(SlowReaders& slow_readers) { slow_readers_ = &slow_readers; }  // Must outlive it.
 
  private:
   // What came of a request that was sent: if `rest` is there, the answer has begun without its end.
@@ -66,6 +78,10 @@ class Exchange {
 
   // Untouched, but for what is about connections.
   Forwarded forward(const api::Request& request, TimeoutKind timeout_kind, api::Outcome outcome);
+  // Gives the client another piece of its answer. If it reads too slowly and too many do, its
+  // answer is cut off.
+  bool put(const api::Request& request, server::BodyStream& rest, std::string_view piece,
+           server::BodyStream::Instant until);
   Answer pass(const api::Request& request, api::Outcome outcome);
   Answer without_store(const api::Request& request, const Error& error);
   api::Response marked(api::Response answer, api::Outcome outcome) const;
@@ -74,6 +90,7 @@ class Exchange {
   const Rules rules_;
   KeyRecords records_;
   ProxyTelemetry& telemetry_;
+  SlowReaders* slow_readers_ = nullptr;
   const Begin* begin_ = nullptr;        // Of the request under way.
   std::optional<server::Trace> trace_;  // Of the request under way, if it is recorded.
   client::HttpClient upstream_;

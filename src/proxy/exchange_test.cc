@@ -22,19 +22,19 @@ ScriptedPeer::Script closing_idle_ones() {
   };
 }
 
-// The statuses of requests with the keys 0, 1, 2, one after the other.
-std::vector<int> statuses_of_keys(const std::string& upstream, Duration reuse_within) {
+// The statuses of requests with these keys, one after the other.
+std::vector<int> statuses_of(const std::vector<std::string>& keys, Rules rules) {
   const std::unique_ptr<MemoryStore> store = open_memory();
   LocalClaims claims(*store);
   metrics::AnswerMetrics metrics(metrics::Door::proxy);
   server::Journal journal({});
   ProxyTelemetry telemetry(metrics, journal);
-  Exchange exchange({.upstream = upstream, .reuse_within = reuse_within},
-                    KeyRecords(claims, {.instance = "one", .patience = 35s}), telemetry);
+  Exchange exchange(std::move(rules), KeyRecords(claims, {.instance = "one", .patience = 35s}),
+                    telemetry);
   std::vector<int> statuses;
-  for (int key = 0; key < 3; ++key) {
+  for (const std::string& key : keys) {
     api::Request request{"POST", "/", {}, "b"};
-    request.headers.add("Idempotency-Key", std::to_string(key));
+    request.headers.add("Idempotency-Key", key);
     const Exchange::Answer answer = exchange.answer(request, nullptr);
     statuses.push_back(answer ? answer->status : 0);
   }
@@ -46,9 +46,24 @@ std::vector<int> statuses_of_keys(const std::string& upstream, Duration reuse_wi
 TEST(Exchange, H40_AnUpstreamThatClosesIdleConnectionsMakesNoKeyUnknown) {
   const std::vector<ScriptedPeer::Script> connections(6, closing_idle_ones());
   ScriptedPeer upstream(connections);
-  EXPECT_EQ(statuses_of_keys(upstream.url(), Duration::zero()), (std::vector{200, 200, 200}));
+  const std::vector<std::string> keys = {"0", "1", "2"};
+  EXPECT_EQ(statuses_of(keys, {.upstream = upstream.url(), .reuse_within = Duration::zero()}),
+            (std::vector{200, 200, 200}));
   ScriptedPeer other(connections);
-  EXPECT_EQ(statuses_of_keys(other.url(), 1h), (std::vector{200, 502, 200}));
+  EXPECT_EQ(statuses_of(keys, {.upstream = other.url(), .reuse_within = 1h}),
+            (std::vector{200, 502, 200}));
+}
+
+// The upstream has read the request, and closes the connection.
+TEST(Exchange, H30_WhatTheUpstreamMayHaveDoneIsNotSentAgain) {
+  const auto acts_and_breaks = [](Conversation& c) { c.read_request(); };
+  const auto acts = [](Conversation& c) {
+    c.read_request();
+    c.answer("200 OK", "{}");
+  };
+  ScriptedPeer upstream({acts_and_breaks, acts});
+  EXPECT_EQ(statuses_of({"k", "k", "other"}, {.upstream = upstream.url()}),
+            (std::vector{502, 502, 200}));
 }
 
 TEST(Exchange, H40_AKeyGoesOnAConnectionThatWasUsedWithinASecondAtMost) {

@@ -10,6 +10,7 @@
 namespace once::proxy {
 namespace {
 
+constexpr Duration kForGood = std::chrono::years(10);
 constexpr int kTries = 3;
 constexpr PauseBounds kPauses{
     .shortest = Duration(100), .first = Duration(200), .longest = Duration(400)};
@@ -82,15 +83,16 @@ KeyState KeyRecords::state_while_busy(std::string_view owner, Time lease_until) 
 Result<KeyState> KeyRecords::look(const std::string& name, const std::string& digest) {
   const Result<std::optional<ClaimState>> shown = claims_.show(name, kStoreCall);
   if (!shown) return refused(shown.error());
-  if (!*shown) return Fresh{};
+  if (!*shown || (*shown)->kind == ClaimState::Kind::free) return Fresh{};
   const ClaimState& claim = **shown;
   KeyState state = OutcomeUnknown{};
-  if (claim.kind == ClaimState::Kind::busy) {
+  using Kind = ClaimState::Kind;
+  if (claim.kind == Kind::busy || claim.kind == Kind::abandoned) {
     state = state_while_busy(claim.owner, claim.lease_until);
   }
   if (std::holds_alternative<Fresh>(state)) return state;
   if (!claim.owner.ends_with(std::string(kBody) + digest)) return OtherBody{};
-  return claim.kind == ClaimState::Kind::done ? stored_in(claim.result) : state;
+  return claim.kind == Kind::done ? stored_in(claim.result) : state;
 }
 
 Result<Taking> KeyRecords::take(const std::string& name, const std::string& digest) {
@@ -101,6 +103,8 @@ Result<Taking> KeyRecords::take(const std::string& name, const std::string& dige
       .payload = digest,
       .lease = refuses ? kHold + options_.patience : options_.patience,
       .ttl = options_.ttl,
+      // An outcome that is unknown is refused until it is forgotten.
+      .keep_abandoned = refuses ? kForGood : kKeepAbandoned,
   };
   const Result<ClaimOutcome> taken =
       repeat([&] { return claims_.take(name, request, Duration::zero(), kStoreCall); });

@@ -9,6 +9,7 @@ namespace once::proxy {
 namespace {
 
 constexpr std::string_view kTraceparent = "traceparent";
+constexpr int kServerErrors = 500;
 
 // What an upstream said, now or earlier: not a header is added to it.
 bool is_of_upstream(const api::Response& response) {
@@ -30,6 +31,25 @@ api::Headers with_trace(const api::Headers& headers, const server::Trace& trace)
   return changed;
 }
 
+void ObservedHandler::count(const api::Response& response) {
+  if (response.telemetry.outcome == api::Outcome::replayed) {
+    ++replayed_;
+  } else if (is_of_upstream(response)) {
+    ++done_;
+  } else if (response.status >= kServerErrors) {
+    ++failed_;
+  }
+}
+
+wire::WorkerStatus ObservedHandler::status() const {
+  wire::WorkerStatus status;
+  status.kind = "proxy";
+  status.done = done_;
+  status.duplicates = replayed_;
+  status.failed = failed_;
+  return status;
+}
+
 server::Reply ObservedHandler::respond(api::Request request, Executor& executor,
                                        ReplyCallback later) {
   const auto context = std::make_shared<server::RequestContext>(
@@ -39,6 +59,7 @@ server::Reply ObservedHandler::respond(api::Request request, Executor& executor,
         with_trace(request.headers, {context->trace->trace_id, context->span_id, true});
   }
   const auto answered = [this, context](api::Response& response) {
+    count(response);
     context->is_ours = !is_of_upstream(response);
     observer_.answered(*context, response);
   };

@@ -2,8 +2,11 @@
 // for its own.
 #pragma once
 
+#include <atomic>
+
 #include "server/handler.h"
 #include "server/observer.h"
+#include "wire/worker_status.h"
 
 namespace once::proxy {
 
@@ -17,9 +20,17 @@ class ObservedHandler final : public server::Handler {
   server::Reply respond(api::Request request, Executor& executor, ReplyCallback later) override;
   void refused(api::Response& response) override { observer_.refused(response); }
 
+  // What came of the requests so far: kind and numbers alone.
+  wire::WorkerStatus status() const;
+
  private:
+  void count(const api::Response& response);
+
   server::Handler& inner_;
   server::Observer& observer_;
+  std::atomic<std::int64_t> done_ = 0;
+  std::atomic<std::int64_t> replayed_ = 0;
+  std::atomic<std::int64_t> failed_ = 0;
 };
 
 // `headers` with this as the one traceparent.

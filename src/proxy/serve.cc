@@ -1,6 +1,7 @@
 #include "proxy/serve.h"
 
 #include <algorithm>
+#include <optional>
 #include <stop_token>
 #include <utility>
 
@@ -14,10 +15,13 @@
 #include "proxy/workers.h"
 #include "remote/remote.h"
 #include "server/lifetime.h"
+#include "server/listening.h"
 #include "server/mark_watch.h"
 #include "server/metrics_page.h"
+#include "server/reload.h"
 #include "server/running_metrics.h"
 #include "server/server.h"
+#include "server/status_report.h"
 #include "server/warnings.h"
 #include "wire/text.h"
 
@@ -50,7 +54,7 @@ struct ClaimsPlace {
 // All that the proxy stores is JSON, so it is sent as that: larger answers fit into a request.
 Result<ClaimsPlace> at_server(const ProxyOptions& options) {
   auto server = remote::connect(options.store, options.token, options.name_space, system_clock(),
-                                system_entropy(), {}, wire::DataForm::json);
+                                system_entropy(), {}, wire::DataForm::json, options.trust);
   if (!server) return std::unexpected(std::move(server.error()));
   return ClaimsPlace{nullptr, nullptr, std::move(*server), printable_address(options.store)};
 }
@@ -71,6 +75,16 @@ Result<ClaimsPlace> on_store(const ProxyOptions& options) {
 
 constexpr std::size_t kMaxPassedBody = 64U << 20;
 
+void write_slow_readers(metrics::Exposition& out, const Workers& workers) {
+  out.family("once_proxy_slow_readers", "Answers that wait for clients that read slowly.",
+             metrics::Exposition::Type::gauge);
+  out.sample({}, static_cast<double>(workers.slow_readers()));
+  out.family("once_proxy_slow_readers_cut_total",
+             "Answers cut off because too many waited for clients that read slowly.",
+             metrics::Exposition::Type::counter);
+  out.sample({}, workers.cut_off());
+}
+
 // Tokens are the upstream's business.
 server::StartupFacts startup_facts(const ProxyOptions& options) {
   return server::collect_facts(
@@ -79,13 +93,69 @@ server::StartupFacts startup_facts(const ProxyOptions& options) {
        .has_tokens = true,
        .if_store_down_proceed = options.rules.if_store_down == IfStoreDown::proceed,
        .after_unknown_retry = options.rules.after_unknown == AfterUnknown::retry,
+       .tls = options.settings.tls != nullptr,
+       .certificate_left =
+           options.settings.tls != nullptr
+               ? std::optional(options.settings.tls->expires() - system_clock().now())
+               : std::nullopt,
        .max_connections = options.settings.max_connections});
+}
+
+server::Listening listening_of(const ProxyOptions& options) {
+  return {options.listen, options.tls, options.plain_http};
+}
+
+server::Settings settings_of(const ProxyOptions& options,
+                             std::shared_ptr<const net::TlsServerContext> tls) {
+  server::Settings settings = options.settings;
+  settings.tls = std::move(tls);
+  // What has no key is the upstream's to bound.
+  settings.max_body_bytes = std::max(options.rules.max_body, kMaxPassedBody);
+  settings.max_document_bytes = settings.max_body_bytes;
+  settings.namespace_share = 100;    // It has one.
+  settings.browsers.judges = false;  // So is who may ask, and by which name.
+  return settings;
+}
+
+// Before anything is opened.
+Result<void> prepare(ProxyOptions& options) {
+  auto certificate = server::read_certificate(listening_of(options));
+  if (!certificate) return std::unexpected(std::move(certificate.error()));
+  options.settings = settings_of(options, std::move(*certificate));
+  Result<client::SharedTls> upstream = client::read_tls(options.client_tls);
+  if (!upstream) return std::unexpected(std::move(upstream.error()));
+  options.rules.tls = std::move(*upstream);
+  return {};
+}
+
+server::Reload<ProxyOptions> reload_of(ProxyOptions& options, server::Server& server,
+                                       server::MetricsServer& watchers) {
+  server::Reload<ProxyOptions> reload(options.read_again);
+  reload.add([&](const ProxyOptions& fresh) -> Result<server::Change> {
+    const auto& now = options.settings.tls;
+    auto tls = server::read_certificate_again(listening_of(fresh), now.get());
+    if (!tls) return std::unexpected(std::move(tls.error()));
+    const bool is_new = *tls != nullptr && (*tls)->fingerprint() != now->fingerprint();
+    return server::Change{is_new ? "certificate" : "", [&, settings = settings_of(fresh, *tls)] {
+                            options.settings = settings;
+                            server.apply(settings);
+                            watchers.use(settings.tls);
+                          }};
+  });
+  reload.add([&](const ProxyOptions& fresh) -> Result<server::Change> {
+    if (options.rules.tls == nullptr) return server::Change{};
+    Result<client::SharedTls> tls = client::read_tls(fresh.client_tls);
+    if (!tls) return std::unexpected(std::move(tls.error()));
+    return server::Change{"", [&, tls = *tls] { client::replace_tls(*options.rules.tls, *tls); }};
+  });
+  return reload;
 }
 
 }  // namespace
 
 Result<void> serve(ProxyOptions options, const std::function<void(const std::string&)>& ready) {
-  const sigset_t signals = server::hold_signals();
+  const sigset_t signals = server::hold_signals({SIGHUP});
+  if (Result<void> ok = prepare(options); !ok) return ok;
   server::allow_many_descriptors();
   const Result<ClaimsPlace> place =
       is_server(options.store) ? at_server(options) : on_store(options);
@@ -93,10 +163,6 @@ Result<void> serve(ProxyOptions options, const std::function<void(const std::str
   server::Journal journal(options.journal);
   const server::MarkWatch mark_watch(place->store.get(), journal);
   if (Result<void> marked = mark_watch.check(); !marked) return marked;
-  // What has no key is the upstream's to bound.
-  options.settings.max_body_bytes = std::max(options.rules.max_body, kMaxPassedBody);
-  options.settings.max_document_bytes = options.settings.max_body_bytes;
-  options.settings.browsers.judges = false;  // So is who may ask, and by which name.
   std::stop_source stopping;
   options.rules.stopped = stopping.get_token();
   const std::uint64_t instance = system_entropy().random();
@@ -111,8 +177,11 @@ Result<void> serve(ProxyOptions options, const std::function<void(const std::str
   ObservedHandler watched(workers, observer);
   server::Server server(options.settings, watched);
   const server::RunningMetrics running(metrics.registry(), place->metered, server, options.version);
+  const metrics::Registry::Collecting slow_readers(
+      metrics.registry(), [&](metrics::Exposition& out) { write_slow_readers(out, workers); });
   server::MetricsServer watchers(metrics.registry());
-  const Result<std::string> told = watchers.listen_if_asked(options.metrics_listen);
+  const Result<std::string> told =
+      watchers.listen_if_asked(options.metrics_listen, options.settings.tls);
   if (!told) return std::unexpected(told.error());
   const Result<std::string> url = server.listen(options.listen);
   if (!url) return std::unexpected(url.error());
@@ -120,7 +189,18 @@ Result<void> serve(ProxyOptions options, const std::function<void(const std::str
         *told);
   warn(journal, startup_facts(options));
   journal.line(server::Level::info, "start").text("url", *url).text("store", place->description);
-  const int signal = server::wait_for(signals);
+  const server::Reload<ProxyOptions> reload = reload_of(options, server, watchers);
+  std::optional<server::StatusReport> report;
+  if (!is_own(options.store)) {  // Nobody else could read it there.
+    report.emplace(place->backend->documents(),
+                   [&, name = printable_address(options.rules.upstream)] {
+                     wire::WorkerStatus now = watched.status();
+                     now.name = name;
+                     now.in_flight = static_cast<std::int64_t>(workers.under_way());
+                     return now;
+                   });
+  }
+  const int signal = server::serve_until(signals, [&] { reload.run(journal); });
   journal.line(server::Level::info, "stop").integer("signal", signal);
   server.drain(options.rules.upstream_timeout + kTakeWithin);
   stopping.request_stop();  // By then only what is without a key, and goes on for ever, is left.

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "once/error.h"
 #include "once/item.h"
 #include "wire/message.h"
 

@@ -47,7 +47,7 @@ TEST(Workers, WhatThrowsIsAnsweredAndTheOthersGoOn) {
   const std::unique_ptr<MemoryStore> memory = open_memory();
   OutOfSomething store(*memory);
   LocalClaims claims(store);
-  Workers workers(1, [&] {
+  Workers workers({.workers = 1}, [&] {
     return std::make_unique<Exchange>(Rules{.upstream = "http://127.0.0.1:1"},
                                       KeyRecords(claims, {}), telemetry);
   });

@@ -36,7 +36,8 @@ Result<ClaimOutcome> RemoteClaims::take_guarded(std::string_view name, const Cla
     const Duration left = waited.left();
     taking.wait = std::min(left, kLongestWait);
     request->body = wire::encode(taking, server_.form());
-    const Result<CallResult> called = server_.call(*request, Repeat::safe, taking.wait + within);
+    const Result<CallResult> called =
+        server_.call(*request, Repeat::safe, taking.wait + within, taking.wait);
     if (!called) return std::unexpected(called.error());
     Result<ClaimOutcome> outcome = wire::decode_claim_outcome(called->response, server_.form());
     auto* const claimed = outcome ? std::get_if<Claimed>(&*outcome) : nullptr;
@@ -103,10 +104,9 @@ Result<std::optional<ClaimState>> RemoteClaims::show(std::string_view name, Dura
   return wire::decode_claim_state(called->response, server_.form());
 }
 
-Result<claims::ClaimPage> RemoteClaims::list(std::optional<ClaimState::Kind> kind,
-                                             std::string cursor, std::size_t limit,
-                                             Duration within) {
-  const wire::ClaimListRequest page{kind, std::move(cursor), limit};
+Result<claims::ClaimPage> RemoteClaims::list(const claims::ClaimFilter& filter, std::string cursor,
+                                             std::size_t limit, Duration within) {
+  const wire::ClaimListRequest page{filter, std::move(cursor), limit};
   const Result<wire::Request> request = server_.request("GET", wire::target_of(page));
   if (!request) return std::unexpected(request.error());
   const Result<CallResult> called = server_.call(*request, Repeat::safe, within);
@@ -114,8 +114,8 @@ Result<claims::ClaimPage> RemoteClaims::list(std::optional<ClaimState::Kind> kin
   return wire::decode_claim_page(called->response, server_.form());
 }
 
-Result<claims::Seen> RemoteClaims::mark(std::span<const std::string> ids, Duration ttl,
-                                        const std::string& id, Duration within) {
+Result<claims::Seen> RemoteClaims::mark_guarded(std::span<const std::string> ids, Duration ttl,
+                                                const std::string& id, Duration within) {
   if (Result<void> ok = check_request(id); !ok) return std::unexpected(std::move(ok.error()));
   for (const std::string& one : ids) {
     if (Result<void> ok = keys::check_name(one); !ok) return std::unexpected(std::move(ok.error()));
@@ -129,13 +129,52 @@ Result<claims::Seen> RemoteClaims::mark(std::span<const std::string> ids, Durati
   return wire::decode_seen(called->response, ids.size());
 }
 
-Result<std::vector<bool>> RemoteClaims::seen(std::span<const std::string> ids, Duration ttl,
-                                             std::string request, Duration within) {
-  if (ids.empty()) return std::vector<bool>();
-  Result<claims::Seen> seen =
-      claims::or_proceed(mark(ids, ttl, request, within), ids.size(), if_store_down_);
-  if (!seen) return std::unexpected(std::move(seen.error()));
-  return std::move(seen->first);
+Result<claims::Seen> RemoteClaims::mark(std::span<const std::string> ids, Duration ttl,
+                                        std::string request, Duration within) {
+  if (ids.empty()) return claims::Seen{};
+  return claims::or_proceed(mark_guarded(ids, ttl, request, within), ids.size(), if_store_down_);
+}
+
+Result<std::optional<claims::SeenMark>> RemoteClaims::show_seen(std::string_view id,
+                                                                Duration within) {
+  const Result<wire::Request> request = server_.request("GET", "seen", id);
+  if (!request) return std::unexpected(request.error());
+  const Result<CallResult> called = server_.call(*request, Repeat::safe, within);
+  if (!called) return std::unexpected(called.error());
+  return wire::decode_seen_mark(called->response);
+}
+
+// Sent once, as forget().
+Result<bool> RemoteClaims::forget_seen(std::string_view id, Duration within) {
+  const Result<wire::Request> request = server_.request("DELETE", "seen", id);
+  if (!request) return std::unexpected(request.error());
+  const Result<CallResult> called = server_.call(*request, Repeat::never, within);
+  if (!called) return std::unexpected(called.error());
+  return called->response.status == 204;
+}
+
+// Sent once, as forget(): the caller knows by its filter whether a repeat would be harmless.
+Result<claims::BulkOutcome> RemoteClaims::in_bulk(std::string_view action, std::string_view counted,
+                                                  const claims::BulkRequest& bulk,
+                                                  Duration within) {
+  Result<wire::Request> request =
+      server_.request("POST", std::string("/v1/bulk/claims/").append(action));
+  if (!request) return std::unexpected(std::move(request.error()));
+  request->body = wire::encode(bulk);
+  const Result<CallResult> called =
+      server_.call(*request, bulk.dry_run ? Repeat::safe : Repeat::never, within);
+  if (!called) return std::unexpected(called.error());
+  return wire::decode_bulk_outcome(called->response, counted);
+}
+
+Result<claims::BulkOutcome> RemoteClaims::forget_all(const claims::BulkRequest& request,
+                                                     Duration within) {
+  return in_bulk("forget", "forgotten", request, within);
+}
+
+Result<claims::BulkOutcome> RemoteClaims::retry_all(const claims::BulkRequest& request,
+                                                    Duration within) {
+  return in_bulk("retry", "retried", request, within);
 }
 
 }  // namespace once::remote

@@ -24,17 +24,25 @@ class RemoteClaims final : public Claims {
                                 Release how, Duration within) override;
   Result<bool> forget(std::string_view name, Duration within) override;
   Result<std::optional<ClaimState>> show(std::string_view name, Duration within) override;
-  Result<claims::ClaimPage> list(std::optional<ClaimState::Kind> kind, std::string cursor,
+  Result<claims::ClaimPage> list(const claims::ClaimFilter& filter, std::string cursor,
                                  std::size_t limit, Duration within) override;
-  Result<std::vector<bool>> seen(std::span<const std::string> ids, Duration ttl,
-                                 std::string request, Duration within) override;
+  Result<claims::BulkOutcome> forget_all(const claims::BulkRequest& request,
+                                         Duration within) override;
+  Result<claims::BulkOutcome> retry_all(const claims::BulkRequest& request,
+                                        Duration within) override;
+  Result<claims::Seen> mark(std::span<const std::string> ids, Duration ttl, std::string request,
+                            Duration within) override;
+  Result<std::optional<claims::SeenMark>> show_seen(std::string_view id, Duration within) override;
+  Result<bool> forget_seen(std::string_view id, Duration within) override;
 
  private:
-  // take() and seen() without regard to IfStoreDown.
+  // take() and mark() without regard to IfStoreDown.
   Result<ClaimOutcome> take_guarded(std::string_view name, const ClaimRequest& claim, Duration wait,
                                     Duration within);
-  Result<claims::Seen> mark(std::span<const std::string> ids, Duration ttl, const std::string& id,
-                            Duration within);
+  Result<claims::Seen> mark_guarded(std::span<const std::string> ids, Duration ttl,
+                                    const std::string& id, Duration within);
+  Result<claims::BulkOutcome> in_bulk(std::string_view action, std::string_view counted,
+                                      const claims::BulkRequest& bulk, Duration within);
 
   Result<SettleOutcome> settle(std::string_view name, std::string_view action, std::string body,
                                Duration within);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/names.h"
+#include "remote/listing.h"
 #include "wire/documents.h"
 #include "wire/json.h"
 
@@ -96,7 +97,8 @@ Result<WriteOutcome> RemoteDocuments::put(std::string_view name, Content content
   Result<wire::Request> request = server_.request("PUT", "docs", name);
   if (!request) return std::unexpected(std::move(request.error()));
   const OwnId own_id = identity.id.empty() ? OwnId::yes : OwnId::no;
-  if (own_id == OwnId::yes) identity.id = server_.new_id();
+  const bool wants_id = identity.ttl > Duration::zero();
+  if (own_id == OwnId::yes && wants_id) identity.id = server_.new_id();
   wire::encode(wire::PutRequest{std::move(content), std::move(condition), std::move(identity.id)},
                *request);
   return change(name, std::move(*request), own_id, within);
@@ -176,6 +178,17 @@ Result<UpdateOutcome> RemoteDocuments::update(std::string_view name, UpdateReque
                                : kPlainBase * (1 << (conflicts - 1));
     server_.clock().sleep(server_.entropy().random_below(std::min(bound, left)));
   }
+}
+
+Result<documents::DocumentPage> RemoteDocuments::list(const Listing& listing, Duration within) {
+  const Result<CallResult> called = list_page(server_, "docs", listing, within);
+  if (!called) return std::unexpected(called.error());
+  return wire::decode_document_page(called->response);
+}
+
+Result<BulkRemoved> RemoteDocuments::remove_all(const Listing& listing, BulkRun run,
+                                                Duration within) {
+  return remove_page(server_, "docs", listing, run, within);
 }
 
 }  // namespace once::remote

@@ -25,6 +25,8 @@ class RemoteDocuments final : public Documents {
                                             Duration within) override;
   Result<documents::UpdateOutcome> update(std::string_view name, documents::UpdateRequest request,
                                           Duration within) override;
+  Result<documents::DocumentPage> list(const Listing& listing, Duration within) override;
+  Result<BulkRemoved> remove_all(const Listing& listing, BulkRun run, Duration within) override;
 
  private:
   // Whether this class chose the id of a change, or its caller.

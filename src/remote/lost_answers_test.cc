@@ -24,6 +24,21 @@ TEST_F(RemoteTest, H11_ATicketWhoseAnswerWasLostIsHadByAskingAgain) {
       std::holds_alternative<Settled>(once_.claims().complete("job", claimed.ticket, "r").value()));
 }
 
+// One connection that nothing came back on used up all the time that there was to record what was
+// done.
+TEST_F(RemoteTest, H38_OneConnectionThatIsSilentDoesNotUseUpTheTimeOfACall) {
+  const auto claimed = std::get<Claimed>(once_.claims().take("job", {}).value());
+  ScriptedPeer between({[](Conversation& with) {
+                          EXPECT_NE(with.read_request(), "");
+                          EXPECT_EQ(with.read_request(), "") << "it was waited for to the end";
+                        },
+                        relaying()});
+  Once far = opened(between.url());
+  const auto settled = far.claims().complete("job", claimed.ticket, "r", 3s);
+  ASSERT_TRUE(settled) << settled.error().message;
+  EXPECT_TRUE(std::holds_alternative<Settled>(*settled));
+}
+
 struct HasClock {
   testing::ManualClock clock_;
 };

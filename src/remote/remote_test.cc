@@ -2,6 +2,7 @@
 // do.
 #include <functional>
 
+#include "once/merge_patch.h"
 #include "remote/remote_fixture.h"
 #include "testing/code_of.h"
 #include "testing/needs_store.h"
@@ -96,18 +97,47 @@ TEST_F(RemoteTest, ClaimsAreListedAndIdsAreSeen) {
   EXPECT_EQ(claims.seen(ids, 1h).value(), (std::vector{false, false, false}));
   EXPECT_TRUE(claims.seen({}, 1h).value().empty());
   ASSERT_TRUE(claims.release("b", taken.ticket, "no \xff", Release::final).has_value());
-  const auto failed = claims.list(ClaimState::Kind::failed).value();
+  const auto failed = claims.list({.kind = ClaimState::Kind::failed}).value();
   ASSERT_EQ(failed.claims.size(), 1U);
   EXPECT_EQ(failed.claims[0].name, "b");
   EXPECT_EQ(failed.claims[0].state.result, "no \xff");
   std::size_t listed = 0;
   std::string cursor;
   do {
-    auto page = claims.list(std::nullopt, cursor, 1).value();
+    auto page = claims.list({}, cursor, 1).value();
     listed += page.claims.size();
     cursor = page.cursor;
   } while (!cursor.empty());
-  EXPECT_EQ(listed, 3U);
+  EXPECT_EQ(listed, 1U) << "seen ids are no claims";
+}
+
+TEST_F(RemoteTest, ClaimsInBulkAndSeenIdsGoThereAndBack) {
+  Claims& claims = once_.claims();
+  const std::vector<std::string> ids = {"x"};
+  const claims::Seen first = claims.mark(ids, 1h).value();
+  const claims::Seen second = claims.mark(ids, 1h).value();
+  EXPECT_FALSE(second.first.at(0));
+  EXPECT_EQ(second.at, first.at);
+  EXPECT_EQ(claims.show_seen("x").value()->at, first.at.at(0));
+  EXPECT_EQ(claims.show_seen("x").value()->until, first.at.at(0) + 1h);
+  EXPECT_TRUE(claims.forget_seen("x").value());
+  EXPECT_FALSE(claims.forget_seen("x").value());
+  EXPECT_FALSE(claims.show_seen("x").value().has_value());
+  for (const char* name : {"a/1", "a/2"}) {
+    const auto taken = std::get<Claimed>(claims.take(name, {}).value());
+    ASSERT_TRUE(claims.release(name, taken.ticket, "no \xff", Release::final).has_value());
+  }
+  EXPECT_EQ(claims.retry_all({.filter = {.prefix = "a/"}, .dry_run = true}).value().count, 2U);
+  EXPECT_EQ(claims.retry_all({.name = "a/1"}).value().count, 1U);
+  const auto free = claims.show("a/1").value();
+  EXPECT_EQ(free->kind, ClaimState::Kind::free);
+  EXPECT_EQ(free->result, "no \xff");
+  const auto next = std::get<Claimed>(claims.take("a/1", {}).value());
+  EXPECT_EQ(next.previous.value().failure, "no \xff");
+  EXPECT_EQ(next.previous.value().failed, free->completed);
+  EXPECT_EQ(claims.forget_all({.filter = {.prefix = "a/"}}).value().count, 2U);
+  EXPECT_TRUE(claims.list({.prefix = "a/"}).value().claims.empty());
+  EXPECT_EQ(claims.forget_all({}).error().code, ErrorCode::invalid);
 }
 
 TEST_F(RemoteTest, LogsGoThereAndBack) {
@@ -255,13 +285,59 @@ TEST_F(RemoteTest, ACommitTellsWhichPartRefusedIt) {
   EXPECT_EQ(std::get<std::int64_t>(once_.tallies().read("u").value()->value), 1);
 }
 
+TEST_F(RemoteTest, ACommitPatchesAndRemovesDocuments) {
+  using effects::Refused;
+  Documents& documents = once_.documents();
+  ASSERT_TRUE(documents.put("a", {R"({"n":1})", "application/json"}, documents::IfAbsent{}));
+  ASSERT_TRUE(documents.put("b", {"text"}, documents::IfAbsent{}));
+  const MergePatch patch = merge_patch(R"({"m":2})").value();
+  EXPECT_EQ(code_of(merge_patch("{")), ErrorCode::invalid);
+  const auto does_not_apply =
+      std::get<Refused>(once_.commit(Effects().patch("a", patch).patch("b", patch)).value());
+  EXPECT_EQ(does_not_apply.part, Refused::Part::document);
+  EXPECT_EQ(does_not_apply.index, 1U);
+  EXPECT_FALSE(std::get<documents::DoesNotApply>(does_not_apply.why).why.empty());
+  const auto stale = once_.commit(Effects().remove("b", "0123456789abcdef")).value();
+  EXPECT_TRUE(std::holds_alternative<documents::PreconditionFailed>(std::get<Refused>(stale).why));
+  const std::string etag = documents.get("b").value()->etag;
+  const auto made =
+      std::get<effects::Made>(once_.commit(Effects().patch("a", patch).remove("b", etag)).value());
+  EXPECT_EQ(made.etags.at(0), documents.get("a").value()->etag);
+  EXPECT_TRUE(made.etags.at(1).empty());
+  EXPECT_EQ(documents.get("a").value()->content.bytes, R"({"m":2,"n":1})");
+  EXPECT_FALSE(documents.get("b").value().has_value());
+}
+
+TEST_F(RemoteTest, EventsWithIdsAreStoredOnceHoweverTheyAreCutIntoBatches) {
+  using logs::AppendedEvents;
+  Log& log = once_.log();
+  const auto append = [&](std::vector<std::string> ids) {
+    std::vector<LogEvent> events;
+    for (const std::string& id : ids) events.push_back({"of " + id, std::nullopt});
+    return std::get<AppendedEvents>(log.append_events("s", events, {.ids = ids}).value());
+  };
+  EXPECT_EQ(append({"a", "b"}).indexes, (std::vector<std::int64_t>{1, 2}));
+  const AppendedEvents mixed = append({"b", "c", "c"});
+  EXPECT_EQ(mixed.indexes, (std::vector<std::int64_t>{2, 3, 3}));
+  EXPECT_EQ(mixed.appended->first, 3);
+  EXPECT_FALSE(append({"c", "a"}).appended.has_value());
+  EXPECT_EQ(append({"d", ""}).indexes, (std::vector<std::int64_t>{4, 5}));
+  EXPECT_EQ(log.ends("s").value().next, 6);
+  EXPECT_EQ(code_of(log.append_events("s", {{"x"}}, {.ids = {"x", "y"}})), ErrorCode::invalid);
+  EXPECT_EQ(code_of(log.append_events("s", {{"x"}}, {.ids = {""}})), ErrorCode::invalid);
+  EXPECT_EQ(code_of(log.append_events("s", {{"x"}}, {.ids = {"e"}, .ttl = 1s})),
+            ErrorCode::invalid);
+  ASSERT_TRUE(log.close("s").value().has_value());
+  EXPECT_TRUE(
+      std::holds_alternative<LogClosed>(log.append_events("s", {{"x"}}, {.ids = {"z"}}).value()));
+  EXPECT_EQ(append({"a"}).indexes, (std::vector<std::int64_t>{1}));
+}
+
 TEST_F(RemoteTest, WhatAServerCannotDoIsRefusedBeforeAnythingIsSent) {
   ScriptedPeer deaf({[](Conversation&) {}});
   Once far = opened(deaf.url());
   EXPECT_EQ(code_of(far.log().heal("s")), ErrorCode::unsupported);
   EXPECT_EQ(code_of(far.tallies().merge("t", {.shape = {.kind = TallyKind::own}})),
-            ErrorCode::unsupported);
-  EXPECT_EQ(code_of(far.tallies().merge("t", {.input = 1, .id = "i", .id_ttl = 1h})),
             ErrorCode::unsupported);
   EXPECT_EQ(code_of(far.documents().put("d", {"x"}, documents::IfAbsent{}, {"i", 1h})),
             ErrorCode::unsupported);

@@ -17,7 +17,7 @@ constexpr std::size_t kMaxIdle = 64;                     // Connections that are
 
 ServerClient::ServerClient(std::string url, std::string token, std::string name_space, Clock& clock,
                            Entropy& entropy, std::function<bool()> still_there, wire::DataForm form,
-                           client::MakeChallenge challenge)
+                           client::ServerTrust trust)
     : url_(std::move(url)),
       token_(std::move(token)),
       name_space_(std::move(name_space)),
@@ -25,7 +25,7 @@ ServerClient::ServerClient(std::string url, std::string token, std::string name_
       entropy_(entropy),
       still_there_(std::move(still_there)),
       form_(form),
-      challenge_(std::move(challenge)) {}
+      trust_(std::move(trust)) {}
 
 // Each call has a connection of its own while it lasts.
 Result<wire::Response> ServerClient::send(const wire::Request& request, Duration timeout) {
@@ -37,15 +37,15 @@ Result<wire::Response> ServerClient::send(const wire::Request& request, Duration
       idle_.pop_back();
     }
   }
-  if (client == nullptr) client = std::make_unique<client::HttpClient>(url_, token_, challenge_);
+  if (client == nullptr) client = std::make_unique<client::HttpClient>(url_, token_, trust_);
   Result<wire::Response> answer = client->call(request, timeout);
   const Lock lock(mutex_);
   if (idle_.size() < kMaxIdle) idle_.push_back(std::move(client));
   return answer;
 }
 
-Result<CallResult> ServerClient::call(const wire::Request& request, Repeat repeat,
-                                      Duration within) {
+Result<CallResult> ServerClient::call(const wire::Request& request, Repeat repeat, Duration within,
+                                      Duration waits) {
   if (within <= Duration::zero()) {
     return failure(ErrorCode::unavailable, "no time is left to ask the server");
   }
@@ -53,6 +53,7 @@ Result<CallResult> ServerClient::call(const wire::Request& request, Repeat repea
   const RepeatOptions options{.repeat = repeat,
                               .within = within,
                               .grace = within < kAttemptLife ? Duration::zero() : kOnTheWay,
+                              .waits = waits,
                               .still_there = still_there_};
   Result<CallResult> called = call_until_answered(
       request, options, clock_, entropy_, [&](Duration timeout) { return send(request, timeout); });

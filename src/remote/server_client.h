@@ -23,16 +23,18 @@ class ServerClient {
  public:
   // `clock` and `entropy` must outlive it. The token is sent to no one but the server. An empty
   // `name_space` is the server's own default. `still_there`, if given, is asked before a request
-  // whose answer was lost is repeated: false ends the call. `challenge` is as for an HttpClient.
+  // whose answer was lost is repeated: false ends the call. `trust` is as for an HttpClient.
   ServerClient(std::string url, std::string token, std::string name_space, Clock& clock,
                Entropy& entropy, std::function<bool()> still_there = {},
-               wire::DataForm form = wire::DataForm::exact, client::MakeChallenge challenge = {});
+               wire::DataForm form = wire::DataForm::exact, client::ServerTrust trust = {});
 
   // The answer, if it is an outcome, such as 200 or 409 busy; otherwise the error that it stands
   // for. A request whose answer was lost is repeated, if it may be, until it is answered or
   // `within` is over; so is a write that something other than a server of Once answered. One that
-  // was never sent is `unavailable` at once.
-  Result<CallResult> call(const wire::Request& request, Repeat repeat, Duration within);
+  // was never sent is `unavailable` at once. `waits` is what of `within` the server may wait for
+  // others.
+  Result<CallResult> call(const wire::Request& request, Repeat repeat, Duration within,
+                          Duration waits = Duration::zero());
 
   // A request with the headers that all requests have. `invalid` if `name` is not a valid key.
   Result<wire::Request> request(std::string method, std::string_view noun, std::string_view name,
@@ -57,7 +59,7 @@ class ServerClient {
   Entropy& entropy_;
   const std::function<bool()> still_there_;
   const wire::DataForm form_;
-  const client::MakeChallenge challenge_;
+  const client::ServerTrust trust_;
 
   Mutex mutex_;
   std::vector<std::unique_ptr<client::HttpClient>> idle_ ONCE_GUARDED_BY(mutex_);

@@ -4,6 +4,7 @@
 
 #include "once/tallies.h"
 #include "remote/server_client.h"
+#include "wire/tallies.h"
 
 namespace once::remote {
 
@@ -22,8 +23,22 @@ class RemoteTallies final : public Tallies {
                                                             const TallyRange& range,
                                                             std::shared_ptr<const Monoid> own,
                                                             Duration within) override;
+  Result<std::vector<std::optional<TallyReading>>> read_each(std::span<const TallyRead> reads,
+                                                             std::shared_ptr<const Monoid> own,
+                                                             Duration within) override;
+  Result<std::optional<TallySeries>> series(std::string_view name, const TallyRange& range,
+                                            std::shared_ptr<const Monoid> own,
+                                            Duration within) override;
+  Result<bool> remove(std::string_view name, Duration within) override;
+  Result<TallyPage> list(const Listing& listing, Duration within) override;
+  Result<BulkRemoved> remove_all(const Listing& listing, BulkRun run, Duration within) override;
 
  private:
+  Result<wire::Response> get(std::string_view name, const TallyRange& range, std::string_view more,
+                             Duration within);
+  Result<std::vector<std::optional<TallyReading>>> read_by(const wire::TalliesReadRequest& wanted,
+                                                           std::size_t count, Duration within);
+
   ServerClient& server_;
 };
 

@@ -18,6 +18,11 @@ bool BodyStream::put(std::string_view piece, Instant until) {
   return true;
 }
 
+bool BodyStream::is_full() {
+  const Lock lock(mutex_);
+  return !cancelled_ && state_ == State::open && waiting_.size() >= capacity_;
+}
+
 void BodyStream::end() { close(State::complete); }
 void BodyStream::abort() { close(State::aborted); }
 

@@ -26,6 +26,9 @@ class BodyStream {
   // every later call returns false, too.
   bool put(std::string_view piece, Instant until);
 
+  // Whether put() would wait.
+  bool is_full();
+
   void end();    // The body is complete.
   void abort();  // The body is cut off here. No effect after end().
 

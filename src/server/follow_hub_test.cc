@@ -4,8 +4,11 @@
 
 #include <atomic>
 
+#include "once/claims.h"
 #include "once/memory_store.h"
 #include "once/metered_store.h"
+#include "testing/counted_watch.h"
+#include "testing/manual_clock.h"
 
 namespace once::server {
 namespace {
@@ -27,7 +30,8 @@ class FollowHubTest : public ::testing::Test {
     ASSERT_TRUE(appended.has_value());
   }
 
-  FollowHub::FollowerId follow(std::int64_t from) {
+  FollowHub::FollowerId follow(std::int64_t from) { return follow(LogStart{from}); }
+  FollowHub::FollowerId follow(const LogStart& from) {
     return hub_.follow("default", "s", from, [this](const Chunk& chunk) {
       fed_ += chunk->size();
       ++feeds_;
@@ -86,6 +90,20 @@ TEST_F(FollowHubTest, OneWhoComesLateCatchesUpByItself) {
   wait_for_feeds(3);
 }
 
+TEST_F(FollowHubTest, OneWhoBeginsAtATimeIsFedNothingThatIsOlder) {
+  append(2);
+  std::atomic<int> early = 0;
+  const LogStart in_an_hour{.since = memory_->now() + 1h};
+  hub_.follow("default", "s", in_an_hour, [&](const Chunk&) { ++early; });
+  append(2);
+  hub_.hint("default", "s");
+  follow(LogStart{.since = memory_->now() - 1h});
+  wait_for_feeds(1);
+  hub_.stop();
+  driver_.reset();  // Ends what is under way.
+  EXPECT_EQ(early, 0);
+}
+
 TEST_F(FollowHubTest, WhoLeavesIsFedNoMore) {
   const auto gone = follow(1);
   hub_.unfollow(gone);
@@ -94,6 +112,56 @@ TEST_F(FollowHubTest, WhoLeavesIsFedNoMore) {
   hub_.hint("default", "s");
   wait_for_feeds(1);
   EXPECT_EQ(feeds_, 1);
+}
+
+// Nothing polls here but every hour.
+TEST_F(FollowHubTest, AStreamIsWatchedWhileItIsFollowedAndFedWhenItsHomeIsWritten) {
+  testing::CountedWatch watch;
+  FollowHub watched(*driver_, system_clock(), 1h, &watch);
+  const std::string home = logs::stream("default", "s").home;
+  std::atomic<int> fed = 0;
+  const auto count = [&](const Chunk&) {
+    ++fed;
+    fed.notify_all();
+  };
+  const auto first = watched.follow("default", "s", {1}, count);
+  const auto second = watched.follow("default", "s", {1}, count);
+  EXPECT_EQ(watch.count(home), 1);
+  append(1);
+  watched.hint_home("log/default/another");
+  watched.hint_home(home);
+  for (int now = fed; now < 2; now = fed) fed.wait(now);
+  watched.unfollow(first);
+  EXPECT_EQ(watch.count(home), 1);
+  watched.unfollow(second);
+  EXPECT_EQ(watch.count(home), 0);
+  watched.hint_home(home);
+  watched.stop();
+}
+
+TEST_F(FollowHubTest, WhatIsWatchedIsPolledLessOftenAndWhatIsNotAsOftenAsBefore) {
+  testing::ManualClock clock;
+  testing::CountedWatch watch;
+  FollowHub watched(*driver_, clock, FollowHub::kPollShared, &watch);
+  const auto id = watched.follow("default", "s", {1}, [](const Chunk&) {});
+  const auto scans_within = [&](Duration length) {
+    const std::uint64_t before = scans();
+    for (Duration gone{0}; gone < length; gone += FollowHub::kPollShared) {
+      clock.advance(FollowHub::kPollShared);
+      while (!clock.is_waited_on()) std::this_thread::yield();
+      for (int i = 0; i < 5; ++i)
+        (void)driver_->run(claims::show(claims::claim_key("default", "c")));
+    }
+    return scans() - before;
+  };
+  (void)scans_within(2s);
+  const std::uint64_t live = scans_within(20s);
+  watch.live = false;
+  const std::uint64_t not_live = scans_within(20s);
+  EXPECT_GT(live, 0U);
+  EXPECT_GT(not_live, 4 * live);
+  watched.unfollow(id);
+  watched.stop();
 }
 
 }  // namespace

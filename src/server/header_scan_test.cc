@@ -19,6 +19,20 @@ int judged(std::string_view first, std::string_view fields) {
 }
 int judged(std::string_view fields) { return judged("POST /a HTTP/1.1", fields); }
 
+TEST(HeaderScan, RefusesAControlCharacterWhereverItStands) {
+  for (std::size_t at = 1; at < 40; ++at) {
+    for (const char c : {'\0', '\x01', '\n', '\v', '\f'}) {
+      std::string header = "G" + std::string(40, 'x') + "\r\n\r\n";
+      EXPECT_FALSE(is_refused(header));
+      header[at] = c;
+      EXPECT_TRUE(is_refused(header)) << at;
+    }
+    std::string header = "G" + std::string(40, '\xe9') + "\r\n\r\n";
+    header[at] = '\t';
+    EXPECT_FALSE(is_refused(header)) << at;
+  }
+}
+
 TEST(HeaderScan, FindsTheEndHoweverTheBytesArrive) {
   const std::string bytes = std::string(kHeader) + "\r\nrest";
   for (std::size_t piece = 1; piece <= bytes.size(); ++piece) {

@@ -13,8 +13,6 @@ namespace {
 
 namespace http = boost::beast::http;
 
-constexpr std::size_t kAnswerBytes = 64U << 10;  // The assumed size of an answer that may be long.
-
 // One item is as large as a document, in base64.
 std::size_t most_for_items(const Settings& settings) {
   return settings.max_body_bytes + settings.max_document_bytes / 2 * 3;
@@ -39,12 +37,6 @@ std::size_t smallest_body_limit(const Settings& settings) {
 
 std::size_t largest_body_limit(const Settings& settings) {
   return std::max(settings.max_body_bytes, most_for_items(settings));
-}
-
-// A POST has a small answer, except for the result of a claim.
-std::size_t weight_of(const api::Request& request) {
-  const bool small = request.method == "POST";
-  return request.body.size() + (small ? 0 : kAnswerBytes);
 }
 
 RequestHead::RequestHead(const IncomingHead& parsed, bool stays_open)

@@ -30,9 +30,6 @@ struct RequestHead {
   bool expects_continue = false;
 };
 
-// About how many bytes of memory it takes until it is answered.
-std::size_t weight_of(const api::Request& request);
-
 // The answers to a body that is too large, and to bytes that are no request.
 api::Response too_large(std::size_t limit);
 api::Response header_too_long();

@@ -1,6 +1,8 @@
 #include "server/io_thread.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
+#include <iterator>
 #include <utility>
 
 #include "server/session.h"
@@ -10,24 +12,38 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{250};
 
+// What was posted runs for so long before the thread looks at its connections again.
+constexpr std::chrono::milliseconds kSlice{1};
+
 }  // namespace
 
-IoThread::IoThread() : work_(context_.get_executor()), timer_(context_) {
+IoThread::IoThread(const Settings& settings, Runs runs)
+    : settings_(settings), work_(context_.get_executor()), timer_(context_) {
   arm();
-  thread_ = std::thread([this] { context_.run(); });
+  if (runs == Runs::by_caller) {
+    here_ = std::this_thread::get_id();
+    return;
+  }
+  thread_ = std::thread([this] {
+    here_ = std::this_thread::get_id();
+    context_.run();
+  });
 }
 
 IoThread::~IoThread() { stop(); }
 
 void IoThread::stop() {
+  if (here_.load() == std::this_thread::get_id()) return end_all();
   if (!thread_.joinable()) return;
-  boost::asio::post(context_, [this] {
-    timer_.cancel();
-    for (const auto& [raw, session] : std::exchange(sessions_, {})) session->abort();
-    work_.reset();
-    context_.stop();
-  });
+  boost::asio::post(context_, [this] { end_all(); });
   thread_.join();
+}
+
+void IoThread::end_all() {
+  timer_.cancel();
+  for (const auto& [raw, session] : std::exchange(sessions_, {})) session->abort();
+  work_.reset();
+  context_.stop();
 }
 
 void IoThread::post(std::move_only_function<void()> task) {
@@ -45,7 +61,19 @@ void IoThread::run_tasks() {
     const Lock lock(mutex_);
     tasks.swap(tasks_);
   }
-  for (auto& task : tasks) task();
+  const auto end = std::chrono::steady_clock::now() + kSlice;
+  std::size_t done = 0;
+  while (done < tasks.size()) {
+    std::exchange(tasks[done++], nullptr)();  // What it holds, such as a long answer, goes at once.
+    if (done < tasks.size() && std::chrono::steady_clock::now() >= end) break;
+  }
+  if (done == tasks.size()) return;
+  {
+    const Lock lock(mutex_);
+    tasks_.insert(tasks_.begin(), std::move_iterator(tasks.begin() + static_cast<long>(done)),
+                  std::move_iterator(tasks.end()));
+  }
+  boost::asio::post(context_, [this] { run_tasks(); });
 }
 
 void IoThread::add(const std::shared_ptr<Session>& session) {
@@ -54,6 +82,7 @@ void IoThread::add(const std::shared_ptr<Session>& session) {
 }
 
 void IoThread::remove(Session* session) {
+  if (sessions_.contains(session)) note_activity(*session, std::chrono::steady_clock::now());
   sessions_.erase(session);
   count_ = sessions_.size();
 }
@@ -74,8 +103,15 @@ void IoThread::arm() {
 void IoThread::tick() {
   const auto sessions = sessions_;
   const auto now = std::chrono::steady_clock::now();
-  for (const auto& [raw, session] : sessions) session->end_if_late(now);
+  for (const auto& [raw, session] : sessions) {
+    note_activity(*session, now);
+    session->end_if_late(now);
+  }
   arm();
+}
+
+void IoThread::note_activity(const Session& session, std::chrono::steady_clock::time_point now) {
+  last_active_ = std::max(last_active_.load(), session.last_active(now));
 }
 
 }  // namespace once::server

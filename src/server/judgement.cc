@@ -11,19 +11,18 @@
 namespace once::server {
 namespace {
 
-constexpr std::string_view kScheme = "http";
 constexpr std::size_t kMaxHostName = 253;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
 
-bool is_port(std::string_view text) {
-  return !text.empty() && text.size() <= 5 && std::ranges::all_of(text, is_digit);
+bool is_port_number(std::string_view text) {
+  return !text.empty() && text.size() <= 5 && std::ranges::all_of(text, is_decimal);
 }
 
 bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= kMaxHostName && std::ranges::all_of(text, [](char c) {
-    return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_';
+    return is_letter(c) || is_decimal(c) || c == '-' || c == '.' || c == '_';
   });
 }
 
@@ -57,7 +56,7 @@ std::string_view port_of(std::string_view scheme) {
 
 bool is_scheme(std::string_view text) {
   return !text.empty() && is_letter(text[0]) && std::ranges::all_of(text, [](char c) {
-    return is_letter(c) || is_digit(c) || c == '+' || c == '-' || c == '.';
+    return is_letter(c) || is_decimal(c) || c == '+' || c == '-' || c == '.';
   });
 }
 
@@ -71,9 +70,11 @@ std::optional<std::string_view> only(const wire::Headers& headers, std::string_v
   return headers.count(name) == 1 ? headers.find(name) : std::nullopt;
 }
 
+// Something on the way may have made one line of several.
 bool is_cross_site(const wire::Headers& headers) {
   const auto site = headers.find("Sec-Fetch-Site");
-  return site && (headers.count("Sec-Fetch-Site") > 1 || wire::lowered(*site) == "cross-site");
+  return site && (headers.count("Sec-Fetch-Site") > 1 ||
+                  wire::lowered(*site).find("cross-site") != std::string::npos);
 }
 
 void add_line(std::string& out, std::string_view name, std::string_view value) {
@@ -106,7 +107,7 @@ std::optional<HostName> parse_host(std::string_view text) {
   const std::size_t after = has_brackets && end != std::string::npos ? end + 1 : end;
   HostName host;
   if (after < lower.size()) {
-    if (lower[after] != ':' || !is_port(std::string_view(lower).substr(after + 1))) {
+    if (lower[after] != ':' || !is_port_number(std::string_view(lower).substr(after + 1))) {
       return std::nullopt;
     }
     host.port = lower.substr(after + 1);
@@ -131,12 +132,16 @@ std::optional<Origin> parse_origin(std::string_view text) {
   return origin_at(scheme, std::move(*host));
 }
 
-void Judgement::listens_on(std::string_view address) { listening_ = address_text(address); }
+void Judgement::listens_on(std::string_view address, std::string_view scheme) {
+  listening_ = address_text(address);
+  scheme_ = scheme;
+}
 
-bool Judgement::has_name(const HostName& host, std::string_view reached) const {
-  if (rules_.any_host || is_loopback_name(host.name)) return true;
+bool Judgement::has_name(const BrowserRules& rules, const HostName& host,
+                         std::string_view reached) const {
+  if (rules.any_host || is_loopback_name(host.name)) return true;
   if (host.name == listening_ || host.name == address_text(reached)) return true;
-  return std::ranges::any_of(rules_.hosts, [&](const HostName& listed) {
+  return std::ranges::any_of(rules.hosts, [&](const HostName& listed) {
     return listed.name == host.name && (listed.port.empty() || listed.port == host.port);
   });
 }
@@ -148,23 +153,24 @@ Verdict Judgement::refuse(BrowserRefusal why) {
 
 // The name first: by a name that is not ours, the page of an attacker is of the same origin.
 Verdict Judgement::judge(const wire::Request& head, std::string_view reached) {
-  if (!rules_.judges) return {};
+  if (!judges_) return {};
+  const std::shared_ptr<const BrowserRules> rules = rules_.load();
   const wire::Headers& headers = head.headers;
   std::optional<HostName> host;
   if (headers.find("Host")) {
     const auto named = only(headers, "Host");
     host = named ? parse_host(*named) : std::nullopt;
-    if (!host || !has_name(*host, reached)) return refuse(BrowserRefusal::host);
+    if (!host || !has_name(*rules, *host, reached)) return refuse(BrowserRefusal::host);
   }
   Verdict verdict;
-  if (!rules_.origins.empty()) add_line(verdict.headers, "Vary", "Origin");
+  if (!rules->origins.empty()) add_line(verdict.headers, "Vary", "Origin");
   bool is_listed = false;
   if (headers.find("Origin")) {
     const auto named = only(headers, "Origin");
     const std::optional<Origin> origin = named ? parse_origin(*named) : std::nullopt;
     if (!origin) return refuse(BrowserRefusal::origin);
-    is_listed = std::ranges::find(rules_.origins, *origin) != rules_.origins.end();
-    const bool is_own = host && *origin == origin_at(kScheme, *host);
+    is_listed = std::ranges::find(rules->origins, *origin) != rules->origins.end();
+    const bool is_own = host && *origin == origin_at(scheme_, *host);
     if (!is_listed && !is_own) return refuse(BrowserRefusal::origin);
     if (is_listed) allow_reading(verdict.headers, *named);
     if (is_listed) allow_sending(verdict.headers, head);

@@ -7,11 +7,13 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/shared_value.h"
 #include "once/error.h"
 #include "wire/message.h"
 
@@ -64,25 +66,34 @@ struct Verdict {
 // Safe to share between threads, once listens_on() was called.
 class Judgement {
  public:
-  explicit Judgement(BrowserRules rules) : rules_(std::move(rules)) {}
+  explicit Judgement(BrowserRules rules)
+      : judges_(rules.judges), rules_(std::make_shared<const BrowserRules>(std::move(rules))) {}
 
-  // The address that the server listens on, as text. To be called before the first request.
-  void listens_on(std::string_view address);
+  // From the next request on. Whether it judges at all stays as it was.
+  void set_rules(BrowserRules rules) {
+    rules_.store(std::make_shared<const BrowserRules>(std::move(rules)));
+  }
+
+  // The address that the server listens on, as text, and its scheme: http or https. To be called
+  // before the first request.
+  void listens_on(std::string_view address, std::string_view scheme = "http");
 
   // `reached` is the address of this machine that the connection was made to.
   Verdict judge(const wire::Request& head, std::string_view reached);
 
-  bool judges() const { return rules_.judges; }
+  bool judges() const { return judges_; }
   std::uint64_t refused(BrowserRefusal why) const {
     return refused_[static_cast<std::size_t>(why)].load(std::memory_order_relaxed);
   }
 
  private:
-  bool has_name(const HostName& host, std::string_view reached) const;
+  bool has_name(const BrowserRules& rules, const HostName& host, std::string_view reached) const;
   Verdict refuse(BrowserRefusal why);
 
-  const BrowserRules rules_;
+  const bool judges_;
+  SharedValue<BrowserRules> rules_;
   std::string listening_;
+  std::string scheme_;
   std::array<std::atomic<std::uint64_t>, kBrowserRefusals.size()> refused_{};
 };
 

@@ -145,6 +145,7 @@ TEST(Judgement, WhatAPageOfAnotherSiteSendsIsRefusedUnlessItsOriginIsListed) {
       {from("same-site"), "welcome"},
       {from("cross-site"), "cross_site"},
       {from("Cross-Site"), "cross_site"},
+      {from("none, cross-site"), "cross_site"},  // Two lines that something on the way made one.
       {{{"Host", "localhost"}, {"Sec-Fetch-Site", "none"}, {"Sec-Fetch-Site", "cross-site"}},
        "cross_site"},
       {with("cross-site", "https://app.example"), "welcome"},

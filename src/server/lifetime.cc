@@ -9,11 +9,12 @@
 
 namespace once::server {
 
-sigset_t hold_signals() {
+sigset_t hold_signals(std::initializer_list<int> more) {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  for (const int one : more) sigaddset(&signals, one);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   (void)signal(SIGPIPE, SIG_IGN);
   (void)signal(SIGXFSZ, SIG_IGN);  // A file size limit is an error of the write, not a signal.
@@ -24,6 +25,14 @@ int wait_for(const sigset_t& signals) {
   int received = 0;
   (void)sigwait(&signals, &received);
   return received;
+}
+
+int serve_until(const sigset_t& signals, const std::function<void()>& reload) {
+  for (;;) {
+    const int received = wait_for(signals);
+    if (received != SIGHUP) return received;
+    reload();
+  }
 }
 
 void allow_many_descriptors() {

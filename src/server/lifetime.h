@@ -5,17 +5,22 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
+#include <initializer_list>
 #include <mutex>
 #include <thread>
 
 namespace once::server {
 
-// Blocks TERM and INT in every thread from now on, so that one thread can wait for them. Writing to
-// a closed socket is an error from now on, not a signal.
-sigset_t hold_signals();
+// Blocks TERM and INT, and `more`, in every thread from now on, so that one thread can wait for
+// them. Writing to a closed socket is an error from now on, not a signal.
+sigset_t hold_signals(std::initializer_list<int> more = {});
 
 // Blocks until one of them arrives, and returns it.
 int wait_for(const sigset_t& signals);
+
+// The same, but calls `reload` for each SIGHUP meanwhile.
+int serve_until(const sigset_t& signals, const std::function<void()>& reload);
 
 void allow_many_descriptors();
 

@@ -1,6 +1,8 @@
 #include "server/metrics_page.h"
 
-#include "server/warnings.h"
+#include <utility>
+
+#include "server/listening.h"
 #include "wire/problem.h"
 
 namespace once::server {
@@ -24,16 +26,23 @@ Reply MetricsPage::respond(api::Request request, Executor&, ReplyCallback) {
   return page;
 }
 
-Result<std::string> MetricsServer::listen_if_asked(const std::string& address) {
+Result<std::string> MetricsServer::listen_if_asked(
+    const std::string& address, std::shared_ptr<const net::TlsServerContext> tls) {
   if (address.empty()) return "";
+  settings_.tls = std::move(tls);
   // On loopback a page in a browser of this machine must not read it by a name of its own. Beyond
   // loopback everybody may read it, by any name.
-  Settings settings{.threads = 1, .max_connections = 64};
-  settings.browsers.any_host = !is_loopback(address);
-  server_.emplace(settings, page_);
+  settings_.browsers.any_host = !is_loopback(address);
+  server_.emplace(settings_, page_);
   const Result<std::string> url = server_->listen(address);
   if (!url) return std::unexpected(url.error());
   return "; metrics at " + *url + "/metrics";
+}
+
+void MetricsServer::use(std::shared_ptr<const net::TlsServerContext> tls) {
+  if (!server_) return;
+  settings_.tls = std::move(tls);
+  server_->apply(settings_);
 }
 
 }  // namespace once::server

@@ -2,6 +2,7 @@
 // belongs to the upstream.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -28,11 +29,17 @@ class MetricsServer {
   // `registry` must outlive it.
   explicit MetricsServer(const metrics::Registry& registry) : page_(registry) {}
 
-  // Listens, unless the address is empty. Returns what to say of it: "; metrics at URL".
-  Result<std::string> listen_if_asked(const std::string& address);
+  // Listens, unless the address is empty; over https if there is a certificate. Returns what to say
+  // of it: "; metrics at URL".
+  Result<std::string> listen_if_asked(const std::string& address,
+                                      std::shared_ptr<const net::TlsServerContext> tls = nullptr);
+
+  // The certificate of connections from now on. Whether there is TLS stays as it was.
+  void use(std::shared_ptr<const net::TlsServerContext> tls);
 
  private:
   MetricsPage page_;
+  Settings settings_{.threads = 1, .max_connections = 64};
   std::optional<Server> server_;
 };
 

@@ -1,10 +1,13 @@
 #include "server/running_metrics.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 namespace once::server {
 namespace {
@@ -53,6 +56,80 @@ void write_refusals(Exposition& out, const Judgement& judgement) {
   }
 }
 
+void write_budgets(Exposition& out, const Budgets& budgets) {
+  struct Row {
+    std::string_view of;
+    const Budget& budget;
+  };
+  const std::array<Row, 2> rows = {Row{"bodies", budgets.bodies}, Row{"answers", budgets.answers}};
+  out.family("once_held_bytes", "Bytes of large bodies and of unsent answers that are held.",
+             Type::gauge);
+  for (const Row& row : rows) {
+    out.sample({{"of", row.of}}, static_cast<double>(row.budget.taken()));
+  }
+  out.family("once_held_bytes_limit", "How many bytes of each may be held.", Type::gauge);
+  for (const Row& row : rows) {
+    out.sample({{"of", row.of}}, static_cast<double>(row.budget.most()));
+  }
+  out.family("once_memory_refusals_total",
+             "Bodies and answers refused because all, or those of their namespace, held too much.",
+             Type::counter);
+  for (const Row& row : rows) out.sample({{"of", row.of}}, row.budget.refused());
+}
+
+void write_driver(Exposition& out, const DriverCounts& counts) {
+  out.family("once_waiting_claims", "Requests that wait for a claim.", Type::gauge);
+  out.sample({}, static_cast<double>(counts.plans_waiting));
+  out.family("once_waits_refused_total",
+             "Requests answered as busy at once, because too many of their namespace wait.",
+             Type::counter);
+  out.sample({}, counts.waits_refused);
+  out.family("once_long_work_waiting", "Long work that waits for its turn.", Type::gauge);
+  out.sample({}, static_cast<double>(counts.long_work_waiting));
+  out.family("once_long_work_refused_total",
+             "Long work refused, because too much of its namespace waits.", Type::counter);
+  out.sample({}, counts.long_work_refused);
+}
+
+void write_connections(Exposition& out, const Server& server) {
+  out.family("once_connections", "Connections that are open.", Type::gauge);
+  out.sample({}, static_cast<double>(server.connections()));
+  out.family("once_connections_refused_total",
+             "Connections beyond the limit of all or of their address, or without a TLS handshake.",
+             Type::counter);
+  for (std::size_t why = 0; why < kConnectionRefusals.size(); ++why) {
+    out.sample({{"reason", kConnectionRefusals[why]}},
+               server.refused_connections(static_cast<ConnectionRefusal>(why)));
+  }
+  if (const auto expires = server.certificate_expires()) {
+    out.family("once_tls_certificate_expiry_seconds",
+               "When the server's certificate ends, in seconds since 1970.", Type::gauge);
+    out.sample({}, std::chrono::duration<double>(expires->time_since_epoch()).count());
+  }
+}
+
+std::string_view name_of(StoreOperation operation) {
+  switch (operation) {
+    case StoreOperation::get: return "get";
+    case StoreOperation::scan: return "scan";
+    case StoreOperation::list: return "list";
+    case StoreOperation::commit: return "commit";
+    case StoreOperation::other: return "other";
+  }
+  return "";
+}
+
+void write_units(Exposition& out, const StoreUnits& units, std::string_view engine) {
+  if (units.empty()) return;
+  out.family("once_store_units_total",
+             "What calls of the store made its server do: requests, and what it charges for.",
+             Type::counter);
+  for (const StoreUnit& unit : units) {
+    out.sample({{"store", engine}, {"operation", name_of(unit.operation)}, {"kind", unit.kind}},
+               unit.amount);
+  }
+}
+
 double resident_bytes() {
   std::ifstream in("/proc/self/statm");
   double size = 0;
@@ -61,10 +138,35 @@ double resident_bytes() {
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
+// User and system time together.
+double cpu_seconds() {
+  struct rusage used{};
+  if (::getrusage(RUSAGE_SELF, &used) != 0) return 0;
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+void write_descriptors(Exposition& out) {
+  double open = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it("/proc/self/fd", error), end; !error && it != end;
+       it.increment(error)) {
+    ++open;
+  }
+  out.family("process_open_fds", "File descriptors that are open.", Type::gauge);
+  out.sample({}, open);
+  struct rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  out.family("process_max_fds", "How many file descriptors may be open.", Type::gauge);
+  out.sample({}, static_cast<double>(limit.rlim_cur));
+}
+
 }  // namespace
 
 std::string engine_of(std::string_view description) {
-  return std::string(description.substr(0, description.find_first_of(" ,")));
+  return std::string(description.substr(0, description.find_first_of(" ,:")));
 }
 
 void write_store(Exposition& out, const StoreMetrics& counted, std::string_view engine) {
@@ -87,6 +189,7 @@ void write_store(Exposition& out, const StoreMetrics& counted, std::string_view 
     for (const Operation& operation : operations) count += operation.metrics.errors[code];
     out.sample({{"store", engine}, {"code", kCodes[code]}}, count);
   }
+  write_units(out, counted.units, engine);
   const Latency commits = commits_of(counted);
   out.family("once_store_commit_seconds",
              "How long the store took for a commit, or for a group of them, its sync included.",
@@ -95,10 +198,25 @@ void write_store(Exposition& out, const StoreMetrics& counted, std::string_view 
                 std::chrono::duration<double>(commits.total).count());
 }
 
+void write_engine(Exposition& out, const std::vector<EngineNumber>& numbers) {
+  for (const EngineNumber& number : numbers) {
+    out.family(number.name, number.help,
+               number.name.ends_with("_total") ? Type::counter : Type::gauge);
+    out.sample({}, number.value);
+  }
+}
+
+void write_followers(Exposition& out, FollowHub& hub) {
+  out.family("once_followers", "Connections that follow a log.", Type::gauge);
+  out.sample({}, static_cast<double>(hub.followers()));
+}
+
 RunningMetrics::RunningMetrics(metrics::Registry& registry, const MeteredStore* store,
-                               const Server& server, std::string version)
+                               const Server& server, std::string version,
+                               const BatchingDriver* driver)
     : store_(store),
       server_(server),
+      driver_(driver),
       version_(std::move(version)),
       engine_(store != nullptr ? engine_of(store->describe()) : ""),
       started_(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
@@ -107,8 +225,9 @@ RunningMetrics::RunningMetrics(metrics::Registry& registry, const MeteredStore* 
 
 void RunningMetrics::write(Exposition& out) const {
   if (store_ != nullptr) write_store(out, store_->snapshot(), engine_);
-  out.family("once_connections", "Connections that are open.", Type::gauge);
-  out.sample({}, static_cast<double>(server_.connections()));
+  write_connections(out, server_);
+  write_budgets(out, server_.budgets());
+  if (driver_ != nullptr) write_driver(out, driver_->counts());
   if (server_.judgement().judges()) write_refusals(out, server_.judgement());
   out.family("once_build_info", "1, with the version of the program.", Type::gauge);
   out.sample({{"version", version_}}, 1.0);
@@ -117,6 +236,9 @@ void RunningMetrics::write(Exposition& out) const {
   out.sample({}, started_);
   out.family("process_resident_memory_bytes", "Memory that the process has in RAM.", Type::gauge);
   out.sample({}, resident_bytes());
+  out.family("process_cpu_seconds_total", "Time that the process had a processor.", Type::counter);
+  out.sample({}, cpu_seconds());
+  write_descriptors(out);
 }
 
 }  // namespace once::server

@@ -8,6 +8,7 @@ namespace {
 TEST(RunningMetrics, NameTheEngineAndNotWhereItKeepsItsData) {
   EXPECT_EQ(engine_of("rocksdb /var/lib/once, synced before every answer"), "rocksdb");
   EXPECT_EQ(engine_of("memory, forgotten when the process ends"), "memory");
+  EXPECT_EQ(engine_of("redis://127.0.0.1:6379/0; MAY LOSE CLAIMS"), "redis");
 }
 
 TEST(RunningMetrics, CommitsAloneAndInGroupsAreOneHistogram) {
@@ -35,6 +36,21 @@ TEST(RunningMetrics, CommitsAloneAndInGroupsAreOneHistogram) {
         "once_store_commit_seconds_sum{store=\"memory\"} 0.02\n",
         "once_store_commit_seconds_count{store=\"memory\"} 3\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
+}
+
+TEST(RunningMetrics, TellsWhatTheServerOfAStoreChargesFor) {
+  metrics::Exposition out;
+  StoreMetrics counted;
+  write_store(out, counted, "memory");
+  counted.units = {{StoreOperation::commit, "request", 3}, {StoreOperation::get, "read", 0.5}};
+  write_store(out, counted, "dynamodb");
+  const std::string text = out.take();
+  EXPECT_EQ(text.find("once_store_units_total{store=\"memory\""), std::string::npos);
+  for (const std::string_view line :
+       {"once_store_units_total{store=\"dynamodb\",operation=\"commit\",kind=\"request\"} 3\n",
+        "once_store_units_total{store=\"dynamodb\",operation=\"get\",kind=\"read\"} 0.5\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << text;
   }
 }
 

@@ -6,8 +6,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/shared_value.h"
 #include "server/io_thread.h"
 #include "server/session.h"
+#include "server/stream.h"
 #include "wire/problem.h"
 
 namespace once::server {
@@ -41,10 +43,21 @@ Result<tcp::endpoint> endpoint_of(const std::string& address) {
   return tcp::endpoint(ip, static_cast<unsigned short>(std::stoi(digits)));
 }
 
-std::string url_of(const tcp::endpoint& endpoint) {
+std::size_t limit_of(const asio::ip::address& address, const Settings& settings) {
+  const std::size_t all = settings.max_connections;
+  if (settings.max_connections_per_address > 0) return settings.max_connections_per_address;
+  return address.is_loopback() ? all : all - all / 10;
+}
+
+std::string_view in_words(ConnectionRefusal refusal) {
+  return refusal == ConnectionRefusal::address ? "too many connections from this address are open"
+                                               : "too many connections are open";
+}
+
+std::string url_of(std::string_view scheme, const tcp::endpoint& endpoint) {
   const std::string ip = endpoint.address().to_string();
   const std::string host = endpoint.address().is_v6() ? "[" + ip + "]" : ip;
-  return "http://" + host + ":" + std::to_string(endpoint.port());
+  return std::string(scheme) + "://" + host + ":" + std::to_string(endpoint.port());
 }
 
 }  // namespace
@@ -54,9 +67,11 @@ class Server::Impl {
   Impl(const Settings& settings, Handler& handler, Clock& clock)
       : settings_(settings),
         judgement_(settings.browsers),
-        shared_{settings_, handler, clock, bodies_, judgement_} {
+        handler_(handler),
+        clock_(clock),
+        tls_(settings.tls) {
     for (std::size_t i = 0; i < thread_count(settings_); ++i) {
-      threads_.push_back(std::make_unique<IoThread>());
+      threads_.push_back(std::make_unique<IoThread>(settings_));
     }
     acceptor_.emplace(threads_[0]->context());
   }
@@ -81,10 +96,17 @@ class Server::Impl {
                      "cannot listen on " + address + ": " + error.message());
     }
     const tcp::endpoint local = acceptor_->local_endpoint();
-    judgement_.listens_on(local.address().to_string());
-    std::string url = url_of(local);
+    const std::string_view scheme = settings_.tls != nullptr ? "https" : "http";
+    judgement_.listens_on(local.address().to_string(), scheme);
+    std::string url = url_of(scheme, local);
     threads_[0]->post([this] { accept(); });
     return url;
+  }
+
+  Duration idle_for() const {
+    auto last = std::chrono::steady_clock::time_point::min();
+    for (const auto& thread : threads_) last = std::max(last, thread->last_active());
+    return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - last);
   }
 
   void drain(Duration patience) {
@@ -96,13 +118,30 @@ class Server::Impl {
     }
   }
 
+  void apply(const Settings& fresh) {
+    if ((fresh.tls == nullptr) == (settings_.tls == nullptr)) tls_.store(fresh.tls);
+    judgement_.set_rules(fresh.browsers);
+    budgets_.bodies.set(fresh.max_bodies_bytes, fresh.namespace_share);
+    budgets_.answers.set(fresh.max_unsent_bytes, fresh.namespace_share);
+    for (auto& thread : threads_) {
+      thread->post([&thread, fresh] { thread->set_settings(fresh); });
+    }
+  }
+
   std::size_t connections() const {
     std::size_t count = 0;
     for (const auto& thread : threads_) count += thread->count();
     return count;
   }
 
+  const ConnectionSeats& seats() const { return seats_; }
+  std::optional<Time> certificate_expires() const {
+    const auto tls = tls_.load();
+    return tls != nullptr ? std::optional(tls->expires()) : std::nullopt;
+  }
+
   const Judgement& judgement() const { return judgement_; }
+  const Budgets& budgets() const { return budgets_; }
 
  private:
   // A connection is accepted into the thread that will serve it.
@@ -128,15 +167,38 @@ class Server::Impl {
     });
   }
 
+  // On the first thread.
   void admit(IoThread& thread, tcp::socket socket) {
-    const std::size_t open = connections();
-    if (open >= settings_.max_connections + kTurnedAway) return;  // Closed without an answer.
-    const bool admitted = open < settings_.max_connections;
-    auto session = Session::make(thread, std::move(socket), shared_);
-    thread.post([&thread, session, admitted] {
+    error_code error;
+    const tcp::endpoint peer = socket.remote_endpoint(error);
+    if (error) return;  // It is gone already.
+    std::optional<ConnectionRefusal> refusal = refusal_of(peer.address());
+    if (refusal) {
+      seats_.refused(*refusal);
+      // Closed without an answer.
+      if (connections() >= seats_.all() + kTurnedAway) return;
+    }
+    ConnectionSeats::Seat seat;  // Who is turned away takes none.
+    if (!refusal) seat = seats_.enter(peer.address());
+    const Shared shared{thread.settings(), handler_, clock_, budgets_, judgement_, seats_};
+    auto session = Session::make(thread, stream_of(std::move(socket)), shared, std::move(seat));
+    thread.post([&thread, session, refusal] {
       thread.add(session);
-      admitted ? session->start() : session->turn_away();
+      refusal ? session->turn_away(in_words(*refusal)) : session->start();
     });
+  }
+
+  std::optional<ConnectionRefusal> refusal_of(const asio::ip::address& address) const {
+    const Settings& settings = threads_[0]->settings();
+    if (seats_.all() >= settings.max_connections) return ConnectionRefusal::all;
+    if (seats_.from(address) < limit_of(address, settings)) return std::nullopt;
+    return ConnectionRefusal::address;
+  }
+
+  std::shared_ptr<Stream> stream_of(tcp::socket socket) const {
+    const auto tls = tls_.load();
+    return tls != nullptr ? tls_stream(std::move(socket), tls->session())
+                          : plain_stream(std::move(socket));
   }
 
   void stop_accepting() {
@@ -151,15 +213,21 @@ class Server::Impl {
     closed.wait(false);
   }
 
-  const Settings settings_;
-  std::atomic<std::size_t> bodies_ = 0;
+  const Settings settings_;  // As they were at the start. Each thread has its own.
+  Budgets budgets_{{settings_.max_bodies_bytes, settings_.namespace_share, &api::Tenant::bodies},
+                   {settings_.max_unsent_bytes, settings_.namespace_share, &api::Tenant::unsent}};
   Judgement judgement_;
-  const Shared shared_;
+  Handler& handler_;
+  Clock& clock_;
+  ConnectionSeats seats_;
+  SharedValue<net::TlsServerContext> tls_;
   std::vector<std::unique_ptr<IoThread>> threads_;
   std::optional<tcp::acceptor> acceptor_;  // On the first thread.
   std::size_t next_ = 0;
   std::atomic<bool> accepting_ = true;
 };
+
+Duration Server::idle_for() const { return impl_->idle_for(); }
 
 Server::Server(const Settings& settings, Handler& handler, Clock& clock)
     : impl_(std::make_unique<Impl>(settings, handler, clock)) {}
@@ -168,7 +236,13 @@ Server::~Server() = default;
 Result<std::string> Server::listen(const std::string& address) { return impl_->listen(address); }
 void Server::stop() { impl_->stop(); }
 void Server::drain(Duration patience) { impl_->drain(patience); }
+void Server::apply(const Settings& fresh) { impl_->apply(fresh); }
+std::uint64_t Server::refused_connections(ConnectionRefusal why) const {
+  return impl_->seats().refusals(why);
+}
+std::optional<Time> Server::certificate_expires() const { return impl_->certificate_expires(); }
 std::size_t Server::connections() const { return impl_->connections(); }
+const Budgets& Server::budgets() const { return impl_->budgets(); }
 const Judgement& Server::judgement() const { return impl_->judgement(); }
 
 }  // namespace once::server

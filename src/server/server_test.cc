@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
+#include <thread>
 
 #include "api/first_look.h"
 #include "events/event_service.h"
 #include "once/blocking_driver.h"
 #include "once/memory_store.h"
+#include "once/metered_store.h"
 #include "primitives/keys.h"
 #include "server/metrics_page.h"
 #include "server/responder.h"
@@ -111,7 +113,7 @@ TEST_F(ServerTest, WhatTheStoreDoesNotDoInTimeIsAnsweredAsUnknownAndDoneAllTheSa
   store_.await_visitor();
   const auto late = peer.receive();
   ASSERT_TRUE(late.has_value());
-  EXPECT_EQ(late->status, 500);
+  EXPECT_EQ(late->status, 504);
   EXPECT_NE(late->body.find(R"("unknown")"), std::string::npos) << late->body;
   EXPECT_NE(late->header("X-Request-Id"), "");
   store_.open();
@@ -129,6 +131,7 @@ TEST_F(ServerTest, EventsThatTheStoreDoesNotTakeInTimeAreAnsweredAsUnknown) {
   store_.await_visitor();
   const auto late = peer.receive();
   ASSERT_TRUE(late.has_value());
+  EXPECT_EQ(late->status, 504);
   EXPECT_NE(late->body.find(R"("unknown")"), std::string::npos) << late->body;
   store_.open();
   EXPECT_EQ(peer.call("GET", "/healthz")->status, 200);
@@ -169,6 +172,25 @@ TEST_F(ServerTest, OverloadIsRefusedWithRetryAfterAndRecovers) {
   EXPECT_NE(refused->body.find("overloaded"), std::string::npos);
   EXPECT_NE(refused->header("Retry-After"), "");
   EXPECT_EQ(peer.call("POST", "/v1/claims/k4", "{}")->status, 201);
+}
+
+// A request of the wave before was carried out again, in place of the next.
+TEST_F(ServerTest, OfManyRequestsThatArriveTogetherEachIsCarriedOutOnce) {
+  serve();
+  RawHttp peer(port_);
+  for (int wave = 0; wave < 4; ++wave) {
+    std::string all;
+    for (int i = 0; i < 300; ++i) {
+      all += "POST /v1/claims/" + std::to_string(wave) + "-" + std::to_string(i) +
+             " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}";
+    }
+    ASSERT_TRUE(peer.send(all));
+    for (int i = 0; i < 300; ++i) {
+      const auto answer = peer.receive();
+      ASSERT_TRUE(answer.has_value()) << wave << ' ' << i;
+      ASSERT_EQ(answer->status, 201) << wave << ' ' << i << ' ' << answer->body;
+    }
+  }
 }
 
 TEST_F(ServerTest, TooManyConnectionsAreTurnedAwayAndThenWelcome) {
@@ -262,7 +284,7 @@ TEST_F(ServerTest, ALargeBodyIsNotEvenReadFromWhoMayNotSendIt) {
   EXPECT_EQ(refused->status, 401);
 }
 
-TEST_F(ServerTest, LargeBodiesHaveABoundTogether) {
+TEST_F(ServerTest, LargeBodiesHaveABoundTogetherByWhatHasArrived) {
   serve({.max_bodies_bytes = 1'000'000});
   const std::string large(600'000, 'x');
   const auto head = [](const char* name) {
@@ -271,21 +293,25 @@ TEST_F(ServerTest, LargeBodiesHaveABoundTogether) {
         .append(
             " HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: *\r\nContent-Length: 600000\r\n\r\n");
   };
-  RawHttp first = connect();
+  RawHttp announces = connect();
   // One answer tells that what came with its request, in one piece, was read.
-  first.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + head("a"));
-  EXPECT_EQ(first.receive()->status, 200);
+  announces.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + head("z"));
+  EXPECT_EQ(announces.receive()->status, 200);
+  RawHttp first = connect();
+  first.send(head("a") + large.substr(1));
+  while (server_->budgets().bodies.taken() < large.size()) std::this_thread::yield();
   RawHttp second = connect();
-  second.send(head("b"));
+  second.send(head("b") + large);
   const auto refused = second.receive();
   ASSERT_TRUE(refused.has_value());
   EXPECT_EQ(refused->status, 503);
   EXPECT_NE(refused->header("Retry-After"), "");
-  first.send(large);
+  first.send("x");
   EXPECT_EQ(first.receive()->status, 201);
   RawHttp third = connect();
   third.send(head("c") + large);
   EXPECT_EQ(third.receive()->status, 201);
+  while (server_->budgets().bodies.taken() > 0) std::this_thread::yield();
 }
 
 TEST_F(ServerTest, AnIdleConnectionEnds) {
@@ -293,6 +319,30 @@ TEST_F(ServerTest, AnIdleConnectionEnds) {
   RawHttp peer = connect();
   EXPECT_TRUE(peer.ended());
   while (server_->connections() > 0) std::this_thread::yield();
+}
+
+TEST_F(ServerTest, IsIdleFromTheLastAnswerOnAndNotWhileOneIsOwed) {
+  serve();
+  RawHttp kept = connect();
+  ASSERT_EQ(kept.call("GET", "/healthz")->status, 200);
+  const auto becomes_idle = [&] {
+    const auto until = std::chrono::steady_clock::now() + 30s;
+    while (server_->idle_for() < 1s && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(5ms);
+    }
+    return server_->idle_for() >= 1s;
+  };
+  EXPECT_TRUE(becomes_idle());  // Although a connection is open.
+  store_.close();
+  RawHttp stalled = connect();
+  stalled.send("POST", "/v1/claims/a", "{}");
+  store_.await_visitor();
+  const auto asked = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - asked < 2s) std::this_thread::sleep_for(5ms);
+  EXPECT_LT(server_->idle_for(), 1500ms);  // Two seconds later, and still owed.
+  store_.open();
+  EXPECT_EQ(stalled.receive()->status, 201);
+  EXPECT_TRUE(becomes_idle());
 }
 
 TEST_F(ServerTest, ARequestThatNeverEndsIsAnswered408) {

@@ -1,7 +1,6 @@
 #include "server/session.h"
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -13,6 +12,7 @@
 #include "server/incoming.h"
 #include "server/io_thread.h"
 #include "server/outbox.h"
+#include "server/stream.h"
 #include "wire/problem.h"
 
 namespace once::server {
@@ -20,13 +20,13 @@ namespace {
 
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
-using asio::ip::tcp;
 using boost::system::error_code;
 using Instant = std::chrono::steady_clock::time_point;
 
 constexpr std::size_t kReadBytes = 16U << 10;
 constexpr std::size_t kFramingPerByte = 16;    // Of a body in chunks, beside one header's worth.
-constexpr std::size_t kLargeBody = 64U << 10;  // Buffered only after the token was checked.
+constexpr std::size_t kLargeBody = 16U << 10;  // Buffered only after the token was checked.
+constexpr std::size_t kBodyStep = 64U << 10;   // What has arrived of it is charged in such steps.
 constexpr auto kLinger = std::chrono::seconds(2);
 constexpr std::size_t kLingerBytes = 64U << 20;
 constexpr auto kGrace = std::chrono::milliseconds(250);  // Lets the driver's deadline fire first.
@@ -34,46 +34,90 @@ constexpr auto kHeartbeat = std::chrono::seconds(15);
 constexpr std::string_view kHeartbeatText = ":\n\n";
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
+std::uint64_t next_connection() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
+AnswerKind answer_kind(std::string_view method) {
+  if (method == "GET" || method == "HEAD") return AnswerKind::to_read;
+  return method == "POST" ? AnswerKind::to_post : AnswerKind::to_other;
+}
+
+// What has arrived and was not taken yet. While a read is under way, its room does not move: a
+// flat_buffer that is emptied starts over, and would take stale bytes for what the read brings.
+class Received {
+ public:
+  std::size_t size() const { return buffer_.size() - taken_; }
+  std::string_view bytes() const {
+    return std::string_view(static_cast<const char*>(buffer_.data().data()), buffer_.size())
+        .substr(taken_);
+  }
+
+  // Room for a read. Until end_read(), bytes that are taken stay where they are.
+  asio::mutable_buffer begin_read(std::size_t most) {
+    reading_ = true;
+    return buffer_.prepare(most);
+  }
+  void end_read(std::size_t count) {
+    reading_ = false;
+    buffer_.commit(count);
+    take(0);
+  }
+
+  void take(std::size_t count) {
+    taken_ += count;
+    if (!reading_) buffer_.consume(std::exchange(taken_, 0));
+  }
+
+ private:
+  boost::beast::flat_buffer buffer_;
+  std::size_t taken_ = 0;  // At its front.
+  bool reading_ = false;
+};
+
 class Connection final : public Session,
                          public Executor,
                          public std::enable_shared_from_this<Connection> {
  public:
-  Connection(IoThread& thread, tcp::socket socket, Shared shared)
+  Connection(IoThread& thread, std::shared_ptr<Stream> stream, Shared shared,
+             ConnectionSeats::Seat seat)
       : thread_(thread),
-        socket_(std::move(socket)),
+        stream_(std::move(stream)),
         shared_(shared),
-        owed_(shared.clock, shared.bodies) {}
-
-  ~Connection() override { release(reserving_); }
+        seat_(std::move(seat)),
+        owed_(shared.clock, shared.budgets.answers),
+        body_(shared.budgets.bodies) {}
 
   void start() override {
-    error_code ignored;
-    socket_.set_option(tcp::no_delay(true), ignored);
-    const tcp::endpoint local = socket_.local_endpoint(ignored);
-    reached_ = local.address().to_string();
-    idle_since_ = std::chrono::steady_clock::now();
-    next_request();
-    read();
+    reached_ = stream_->local_address();
+    peer_ = {.address = seat_.machine(), .connection = next_connection()};
+    after_handshake([](Connection& self) {
+      self.idle_since_ = std::chrono::steady_clock::now();
+      self.next_request();
+      self.read();
+    });
   }
 
-  void turn_away() override {
-    next_request();
-    refuse(api::problem(api::Code::overloaded, "too many connections are open"));
+  void turn_away(std::string_view why) override {
+    after_handshake([why = std::string(why)](Connection& self) {
+      self.next_request();
+      self.refuse(api::problem(api::Code::overloaded, why));
+    });
   }
 
   void finish() override {
     finishing_ = true;
-    if (follower_ || lingering_) return abort();
+    if (follower_ || lingering_ || handshaking_) return abort();
     if (owed_.empty() && !writing_ && !in_request()) abort();
   }
 
   void abort() override {
-    hung_up_ = true;
+    hang_up();
     owed_.cancel();
     if (follower_) shared_.handler.hub()->unfollow(*std::exchange(follower_, std::nullopt));
-    error_code ignored;
-    socket_.shutdown(tcp::socket::shutdown_both, ignored);
-    socket_.close(ignored);
+    stream_->close();
+    seat_.leave();
     thread_.remove(this);
   }
 
@@ -82,33 +126,72 @@ class Connection final : public Session,
   bool is_cancelled() const override { return hung_up_; }
 
   void end_if_late(Instant now) override {
-    if (follower_ && shared_.handler.refusal(follows_)) return abort();  // Token was revoked.
+    if (follower_ && shared_.handler.admit(follows_).refusal) return abort();  // Token was revoked.
     if (follower_ && !writing_ && now - written_since_ >= kHeartbeat) return send(kHeartbeatText);
-    if (owed_.time_out(now)) flush();
+    if (owed_.time_out(now)) {
+      flush();
+      go_on_after_wait();
+    }
+    if (waits_for_ && !reading_ && stream_->peer_closed()) hang_up();
     if (now < deadline()) return;
-    if (writing_) discard_unsent();
-    if (writing_ || !in_request() || refused_) return abort();
+    // Otherwise the kernel would keep the unsent bytes for a peer that reads nothing.
+    if (writing_ || handshaking_) stream_->discard_unsent();
+    if (handshaking_) shared_.seats.refused(ConnectionRefusal::handshake);
+    if (writing_ || handshaking_ || !in_request() || refused_) return abort();
     refuse(api::Problem(api::Code::invalid, "the request took too long to arrive")
                .status(408)
                .finish());
   }
 
+  Instant last_active(Instant now) const override {
+    const bool is_busy = follower_ || writing_ || in_request() || !owed_.empty();
+    return is_busy ? now : idle_since_;
+  }
+
  private:
   using Parser = http::request_parser<http::string_body>;
 
-  // Otherwise the kernel would keep the unsent bytes for a peer that reads nothing.
-  void discard_unsent() {
-    error_code ignored;
-    socket_.set_option(asio::socket_base::linger(true, 0), ignored);
+  // Without TLS at once.
+  void after_handshake(std::move_only_function<void(Connection&)> next) {
+    if (!stream_->needs_handshake()) return next(*this);
+    handshaking_ = true;
+    handshake_since_ = std::chrono::steady_clock::now();
+    stream_->handshake([self = shared_from_this(), next = std::move(next)](const error_code& error,
+                                                                           std::size_t) mutable {
+      self->handshaking_ = false;
+      if (!self->stream_->is_open()) return;
+      if (!error) return next(*self);
+      self->shared_.seats.refused(ConnectionRefusal::handshake);
+      self->linger();  // Lets the peer read why it was refused.
+    });
   }
 
   // No deadline while a request is worked on: that has limits of its own.
   Instant deadline() const {
+    if (handshaking_) return handshake_since_ + shared_.settings.handshake;
     if (writing_) return written_since_ + shared_.settings.send;
     if (lingering_) return written_since_ + kLinger;
     if (follower_) return Instant::max();
     if (in_request() && !is_full()) return request_since_ + shared_.settings.receive;
     return owed_.empty() ? idle_since_ + shared_.settings.idle : Instant::max();
+  }
+
+  // Who waits is told to the handler at once: a claim that was granted to it now would block others
+  // until its lease ends.
+  void hang_up() {
+    if (hung_up_.exchange(true) || !waits_for_) return;
+    shared_.handler.hung_up(*this);
+  }
+
+  // A request that waits for others has its answer: those behind it start.
+  void go_on_after_wait() {
+    if (!waits_for_ || owed_.awaits(*waits_for_)) return;
+    waits_for_.reset();
+    request_since_ = std::chrono::steady_clock::now();
+    if (!stream_->is_open()) return;
+    take_requests();
+    flush();
+    read();
   }
 
   bool in_request() const { return parser_ && (parser_->got_some() || in_.size() > 0); }
@@ -128,40 +211,44 @@ class Connection final : public Session,
 
   // So much is owed or unsent that no further request is read. One request always fits.
   bool is_full() const {
-    return owed_.size() >= shared_.settings.max_pipelined ||
-           owed_.bytes() >= shared_.settings.max_output_bytes;
+    return waits_for_ || owed_.size() >= shared_.settings.max_pipelined ||
+           !owed_.has_room(shared_.settings.max_output_bytes);
   }
 
   bool may_read() const {
     const bool taken = !refused_ || follower_ || lingering_;
-    return !reading_ && taken && !ended_ && socket_.is_open() && !is_full();
+    // Behind a request that waits, a little is read all the same: to notice that the peer hangs up.
+    const bool room = waits_for_ ? in_.size() < kReadBytes : !is_full();
+    return !reading_ && taken && !ended_ && stream_->is_open() && room;
   }
 
   void read() {
     if (!may_read()) return;
     reading_ = true;
-    socket_.async_read_some(
-        in_.prepare(kReadBytes),
-        [self = shared_from_this()](const error_code& error, std::size_t count) {
-          self->reading_ = false;
-          self->on_read(error, count);
-        });
+    stream_->read_some(in_.begin_read(kReadBytes),
+                       [self = shared_from_this()](const error_code& error, std::size_t count) {
+                         self->reading_ = false;
+                         self->on_read(error, count);
+                       });
   }
 
   void on_read(const error_code& error, std::size_t count) {
-    if (!socket_.is_open()) return;
+    if (!stream_->is_open()) return;
     if (lingering_) return on_lingering_read(error, count);
     if (error) {
+      in_.end_read(0);
       ended_ = true;
-      // The peer may have closed only its sending half, but usually it is gone: a claim granted to
-      // it now would block others until its lease ends.
-      hung_up_ = true;
+      // The peer may have closed only its sending half, but usually it is gone.
+      hang_up();
       if (owed_.empty() && !writing_) abort();
       return;
     }
-    if (follower_) return read();  // Bytes from a follower are ignored.
+    if (follower_) {
+      in_.end_read(0);  // Bytes from a follower are ignored.
+      return read();
+    }
     if (!in_request()) request_since_ = std::chrono::steady_clock::now();
-    in_.commit(count);
+    in_.end_read(count);
     take_requests();
     flush();
     read();
@@ -177,27 +264,23 @@ class Connection final : public Session,
     if (head_ && !refused_) invite_body();
   }
 
-  std::string_view unread() const {
-    return {static_cast<const char*>(in_.data().data()), in_.size()};
-  }
-
   // Both return false if nothing can be done with what has arrived: more has to, or it was refused.
   bool take_head() {
     const std::size_t most = shared_.settings.max_header_bytes;
-    const auto length = scan_.find_end(unread());
+    const auto length = scan_.find_end(in_.bytes());
     if (!length) return give_up(not_http(length.error()));
     if (*length ? **length > most : in_.size() >= most) return give_up(header_too_long());
     if (!*length) return false;
-    if (auto refusal = judge_header(unread().substr(0, **length))) {
+    if (auto refusal = judge_header(in_.bytes().substr(0, **length))) {
       return give_up(std::move(*refusal));
     }
     error_code error;
-    const std::size_t parsed = parser_->put(asio::buffer(in_.data(), **length), error);
+    const std::size_t parsed = parser_->put(asio::buffer(in_.bytes().substr(0, **length)), error);
     if (error) return give_up(refusal_of(error, shared_.settings));
     if (parsed != **length || !parser_->is_header_done()) {
       return give_up(not_http("the end of its header is in doubt"));
     }
-    in_.consume(parsed);
+    in_.take(parsed);
     head_.emplace(parser_->get().base(), parser_->keep_alive());
     return may_ask();
   }
@@ -205,13 +288,13 @@ class Connection final : public Session,
   bool take_some_body() {
     const std::size_t before = parser_->get().body().size();
     error_code error;
-    const std::size_t parsed = parser_->put(in_.data(), error);
-    in_.consume(parsed);
+    const std::size_t parsed = parser_->put(asio::buffer(in_.bytes()), error);
+    in_.take(parsed);
     const bool incomplete = error == http::error::need_more;
     if (error && !incomplete) return give_up(refusal_of(error, shared_.settings));
     const std::size_t body = parser_->get().body().size();
     framing_bytes_ += parsed - (body - before);
-    if (incomplete && has_bare_line_end(unread()))
+    if (incomplete && has_bare_line_end(in_.bytes()))
       return give_up(not_http("a CR or LF alone in a body of chunks"));
     const std::size_t most = shared_.settings.max_header_bytes;
     if ((incomplete && in_.size() >= most) || framing_bytes_ > most + kFramingPerByte * body) {
@@ -255,28 +338,20 @@ class Connection final : public Session,
     return false;
   }
 
-  // Checks the token before buffering a large body; buffered bodies are bounded.
+  // Checks the token before buffering a large body. Bodies are bounded together, by what has
+  // arrived and not by what was announced.
   bool may_be_sent() {
-    if (judged_ || body_bytes() <= kLargeBody) return true;
-    judged_ = true;
-    std::optional<api::Response> refusal = shared_.handler.refusal(head_->request);
-    const auto announced = parser_->content_length();
-    if (!refusal && !reserve(announced ? *announced : limit_of_body())) {
-      refusal = api::problem(api::Code::overloaded, "too many large bodies are under way");
+    if (body_bytes() <= kLargeBody) return true;
+    if (!std::exchange(judged_, true)) {
+      Admission admission = shared_.handler.admit(head_->request);
+      if (admission.refusal) return give_up(std::move(*admission.refusal));
+      body_.move_to(admission.tenant);
     }
-    if (refusal) refuse(std::move(*refusal));
-    return !refusal;
+    const std::size_t arrived = parser_->get().body().size();
+    const std::size_t charged = (arrived + kBodyStep - 1) / kBodyStep * kBodyStep;
+    if (charged <= body_.bytes() || body_.resize(charged)) return true;
+    return give_up(api::problem(api::Code::overloaded, "too many large bodies are under way"));
   }
-
-  bool reserve(std::size_t bytes) {
-    if (shared_.bodies.fetch_add(bytes) + bytes > shared_.settings.max_bodies_bytes) {
-      release(bytes);
-      return false;
-    }
-    reserving_ = bytes;
-    return true;
-  }
-  void release(std::size_t bytes) { shared_.bodies -= bytes; }
 
   void invite_body() {
     if (std::exchange(continued_, true)) return;
@@ -287,6 +362,7 @@ class Connection final : public Session,
   void take_request() {
     api::Request request = std::move(head_->request);
     request.body = std::move(parser_->get().body());
+    request.peer = peer_;
     const bool keep_alive = head_->keep_alive && !finishing_;
     if (!keep_alive) refused_ = true;  // Later requests are not read.
     const std::string headers = std::move(answer_headers_);
@@ -297,42 +373,63 @@ class Connection final : public Session,
     next_request();
     if (in_.size() > 0) request_since_ = std::chrono::steady_clock::now();
     const Outbox::Id id =
-        owed_.owe(framing, {.held = weight_of(request), .reserved = std::exchange(reserving_, 0)});
+        owed_.owe(framing, {.request_bytes = request.body.size(),
+                            .answer = answer_kind(request.method),
+                            .body = std::exchange(body_, Charge(shared_.budgets.bodies))});
     answer(std::move(request), id, headers);
   }
 
   void answer(api::Request request, Outbox::Id id, const std::string& headers) {
-    Reply reply = shared_.handler.respond(
-        std::move(request), *this,
-        [self = shared_from_this(), id](api::Response response, const ReplyCallback::Body& body) {
-          if (self->thread_.is_here()) return self->settle_and_flush(id, response, body);
-          self->thread_.post([self, id, response = std::move(response), body] {
-            self->settle_and_flush(id, response, body);
-          });
-        });
-    if (const auto* ready = std::get_if<api::Response>(&reply)) return owed_.settle(id, *ready);
+    const AnswerKind kind = answer_kind(request.method);
+    Reply reply =
+        shared_.handler.respond(std::move(request), *this,
+                                [self = shared_from_this(), id, kind](
+                                    api::Response response, const ReplyCallback::Body& body,
+                                    const ReplyCallback::Tenant& tenant) {
+                                  self->deliver(id, kind, std::move(response), body, tenant);
+                                });
+    owed_.belongs_to(reply.tenant);
+    if (auto* ready = std::get_if<api::Response>(&reply)) {
+      return owed_.settle(id, std::move(*ready));
+    }
     if (auto* followed = std::get_if<Followed>(&reply)) {
       return start_following(id, std::move(*followed), headers);
     }
     auto& awaited = std::get<Awaited>(reply);
+    if (awaited.waits) waits_for_ = id;
     if (awaited.pending) {
       const auto due = std::chrono::steady_clock::now() + awaited.patience + kGrace;
       owed_.answer_by(id, due, std::move(awaited.pending));
     }
   }
 
-  void settle_and_flush(Outbox::Id id, const api::Response& response,
-                        const ReplyCallback::Body& body) {
+  // Called on any thread. A long answer is charged before it is this thread's: many connections may
+  // get theirs at the same moment.
+  void deliver(Outbox::Id id, AnswerKind kind, api::Response response,
+               const ReplyCallback::Body& body, const ReplyCallback::Tenant& tenant) {
+    if (thread_.is_here()) return settle_and_flush(id, std::move(response), body);
+    Charge charge(shared_.budgets.answers);
+    charge.move_to(tenant);
+    charge_on_its_way(charge, kind, response);
+    thread_.post([self = shared_from_this(), id, response = std::move(response), body,
+                  charge = std::move(charge)]() mutable {
+      charge.count(0);
+      self->settle_and_flush(id, std::move(response), body);
+    });
+  }
+
+  void settle_and_flush(Outbox::Id id, api::Response response, const ReplyCallback::Body& body) {
     if (body) {
       begin(id, response, body);
     } else {
-      owed_.settle(id, response);
+      owed_.settle(id, std::move(response));
     }
     flush();
+    go_on_after_wait();
   }
 
   void begin(Outbox::Id id, const api::Response& head, const ReplyCallback::Body& body) {
-    if (!socket_.is_open()) return body->cancel();
+    if (!stream_->is_open()) return body->cancel();
     owed_.begin(id, head, body);
     body->watch([self = weak_from_this()] {
       const auto alive = self.lock();
@@ -349,7 +446,7 @@ class Connection final : public Session,
     if (what.limit) to_follow_ = *what.limit;
     owed_.drop(id);
     send(encode_stream_head("text/event-stream", headers, shared_.clock.now()));
-    follower_ = shared_.handler.hub()->follow(what.name_space, what.stream, what.from,
+    follower_ = shared_.handler.hub()->follow(what.name_space, what.stream, {what.from, what.since},
                                               [self = weak_from_this(), this](const Chunk& chunk) {
                                                 if (const auto alive = self.lock()) {
                                                   thread_.post([alive, this, chunk] {
@@ -362,6 +459,7 @@ class Connection final : public Session,
 
   // Sends events, each of which ends with an empty line, up to the limit.
   void feed(std::string_view events) {
+    if (events == api::kEndOfLog) return send(events, false);
     std::size_t end = 0;
     while (to_follow_ > 0 && end < events.size()) {
       end = events.find("\n\n", end) + 2;
@@ -370,9 +468,10 @@ class Connection final : public Session,
     if (end > 0) send(events.substr(0, end), to_follow_ > 0);
   }
 
+  // A follower that does not read while too much waits for others is cut: it may resume.
   void send(std::string_view bytes, bool goes_on = true) {
-    if (!socket_.is_open()) return;
-    owed_.say(bytes, goes_on);
+    if (!stream_->is_open()) return;
+    if (!owed_.say(bytes, goes_on)) return abort();
     flush();
   }
 
@@ -380,33 +479,33 @@ class Connection final : public Session,
   void refuse(api::Response response) {
     refused_ = true;
     lingers_ = true;
-    release(std::exchange(reserving_, 0));
+    body_ = Charge(shared_.budgets.bodies);
     shared_.handler.refused(response);
-    owed_.settle(owed_.owe({.keep_alive = false, .headers = answer_headers_}, {}), response);
+    const Outbox::Id id = owed_.owe({.keep_alive = false, .headers = answer_headers_}, {});
+    owed_.settle(id, std::move(response));
     flush();
   }
 
   // Sends everything up to the first answer that is not ready.
   void flush() {
-    if (writing_ || !socket_.is_open()) return;
+    if (writing_ || !stream_->is_open()) return;
     Outbox::Ready ready = owed_.take();
     out_ = std::move(ready.bytes);
     closing_ |= ready.is_last;
     if (out_.empty()) return closing_ && !lingering_ ? abort() : void();
     writing_ = true;
     written_since_ = std::chrono::steady_clock::now();
-    asio::async_write(socket_, asio::buffer(out_),
-                      [self = shared_from_this()](const error_code& error, std::size_t) {
-                        self->writing_ = false;
-                        self->on_written(error);
-                      });
+    stream_->write(out_, [self = shared_from_this()](const error_code& error, std::size_t) {
+      self->writing_ = false;
+      self->on_written(error);
+    });
   }
 
   void on_written(const error_code& error) {
-    if (!socket_.is_open()) return;
+    if (!stream_->is_open()) return;
     // The time in which we did not read, because too much was owed, does not count as the peer's.
     if (is_full()) request_since_ = std::chrono::steady_clock::now();
-    owed_.sent(out_.size());
+    owed_.sent(std::exchange(out_, {}).size());  // A connection that is idle keeps no answer.
     const bool done = owed_.empty() && (ended_ || (finishing_ && !in_request()));
     if (!error && closing_ && lingers_ && !ended_) return linger();
     if (error || closing_ || done) return abort();
@@ -423,23 +522,24 @@ class Connection final : public Session,
   // So we read and drop what it sends for a while.
   void linger() {
     lingering_ = true;
-    in_.consume(in_.size());
-    error_code ignored;
-    socket_.shutdown(tcp::socket::shutdown_send, ignored);
+    in_.take(in_.size());
+    stream_->end_sending();
     written_since_ = std::chrono::steady_clock::now();
     read();
   }
 
   void on_lingering_read(const error_code& error, std::size_t count) {
+    in_.end_read(0);
     dropped_ += count;
     if (error || dropped_ > kLingerBytes) return abort();
     read();
   }
 
   IoThread& thread_;
-  tcp::socket socket_;
+  const std::shared_ptr<Stream> stream_;
   const Shared shared_;
-  boost::beast::flat_buffer in_;
+  ConnectionSeats::Seat seat_;
+  Received in_;
   // Of the request that is coming in.
   HeaderScan scan_;
   std::optional<RequestHead> head_;  // Once it is complete.
@@ -447,18 +547,22 @@ class Connection final : public Session,
   std::size_t framing_bytes_ = 0;  // Of chunk headers and trailers.
   std::string answer_headers_;     // Lines that the answer to it gets.
 
+  api::Peer peer_;
   std::string reached_;  // The address here that the peer connected to.
   Outbox owed_;
-  std::string out_;            // Being sent.
-  std::size_t reserving_ = 0;  // For the request that is coming in.
+  std::string out_;  // Being sent.
+  Charge body_;      // Of the request that is coming in.
   std::size_t dropped_ = 0;
+  std::optional<Outbox::Id> waits_for_;  // The request that waits for others.
   std::optional<FollowHub::FollowerId> follower_;
   api::Request follows_;
   std::int64_t to_follow_ = std::numeric_limits<std::int64_t>::max();  // So many events.
   bool fed_ = false;  // Got events and has not asked for more yet.
+  Instant handshake_since_;
   Instant idle_since_;
   Instant request_since_;
   Instant written_since_;
+  bool handshaking_ = false;
   bool reading_ = false;
   bool writing_ = false;
   bool continued_ = false;
@@ -474,8 +578,9 @@ class Connection final : public Session,
 
 }  // namespace
 
-std::shared_ptr<Session> Session::make(IoThread& thread, tcp::socket socket, Shared shared) {
-  return std::make_shared<Connection>(thread, std::move(socket), shared);
+std::shared_ptr<Session> Session::make(IoThread& thread, std::shared_ptr<Stream> stream,
+                                       Shared shared, ConnectionSeats::Seat seat) {
+  return std::make_shared<Connection>(thread, std::move(stream), shared, std::move(seat));
 }
 
 }  // namespace once::server

@@ -20,9 +20,12 @@ class StoreSweep {
   metrics::AnswerMetrics& metrics_;
   Clock& clock_;
   const Duration every_;
+  metrics::Gauge& seconds_;
+  metrics::Gauge& removed_;
 
   // Used only by the thread of `sweeping_`.
   Time due_;
+  Time began_;
   Swept round_;
 
   const Periodic sweeping_;  // Last: it uses all of the above.

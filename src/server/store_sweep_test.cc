@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "once/local.h"
+
 #include "once/entropy.h"
 #include "once/memory_store.h"
+#include "server/abandoned_watch.h"
 #include "testing/manual_clock.h"
 
 namespace once::server {
@@ -21,6 +24,12 @@ bool shows(metrics::AnswerMetrics& metrics, std::string_view sample) {
   return false;
 }
 
+// Time passes only while nothing is under way: a look that it jumps in would count as a long one.
+void advance_at_rest(testing::ManualClock& clock, Duration length) {
+  while (!clock.is_waited_on()) std::this_thread::yield();
+  clock.advance(length);
+}
+
 TEST(StoreSweep, TellsWhatIsLeftAndWhatHadExpired) {
   testing::ManualClock clock;
   const auto store = open_memory({}, clock);
@@ -33,14 +42,48 @@ TEST(StoreSweep, TellsWhatIsLeftAndWhatHadExpired) {
   }
   metrics::AnswerMetrics metrics;
   const StoreSweep sweep(*store, metrics, clock, 5min);
-  clock.advance(1s);
+  advance_at_rest(clock, 1s);
   EXPECT_TRUE(shows(metrics, "idempotency_cache_size{status=\"total\"} 2500\n"));
   EXPECT_TRUE(shows(metrics, "idempotency_cache_size{status=\"expired\"} 0\n"));
-  clock.advance(6min);
+  advance_at_rest(clock, 6min);
   EXPECT_TRUE(shows(metrics, "idempotency_cache_size{status=\"total\"} 1300\n"));
   EXPECT_TRUE(shows(metrics, "idempotency_cache_size{status=\"expired\"} 1200\n"));
   EXPECT_TRUE(shows(metrics, "idempotency_cache_operations_total{operation=\"cleanup\"} 1200\n"));
   EXPECT_EQ(store->usage().items, 1'300U);
+}
+
+TEST(AbandonedWatch, CountsAbandonedClaimsAndWritesALineForEachOnce) {
+  testing::ManualClock clock;
+  const auto store = open_memory({}, clock);
+  LocalClaims claims(*store, "team", clock);
+  ASSERT_TRUE(claims.take("stuck", {.owner = "me", .lease = 1min}).has_value());
+  ASSERT_TRUE(claims.take("held", {.lease = 24h}).has_value());
+  Mutex mutex;
+  std::string lines;
+  Journal journal({.write =
+                       [&](std::string_view line) {
+                         const Lock lock(mutex);
+                         lines += line;
+                         return true;
+                       }},
+                  clock);
+  metrics::AnswerMetrics metrics;
+  const AbandonedWatch watch(*store, journal, metrics.registry(), clock);
+  advance_at_rest(clock, 1s);
+  EXPECT_TRUE(shows(metrics, "once_claims_abandoned 0\n"));
+  advance_at_rest(clock, 10min);
+  EXPECT_TRUE(shows(metrics, "once_claims_abandoned 1\n"));
+  EXPECT_TRUE(shows(metrics, "once_claims_oldest_lease_seconds 541\n"));
+  advance_at_rest(clock, 10min);
+  EXPECT_TRUE(shows(metrics, "once_claims_oldest_lease_seconds 1141\n"));
+  ASSERT_TRUE(claims.forget("stuck").has_value());
+  advance_at_rest(clock, 10min);
+  EXPECT_TRUE(shows(metrics, "once_claims_abandoned 0\n"));
+  const Lock lock(mutex);
+  const std::size_t first = lines.find("claim_abandoned");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(lines.find("claim_abandoned", first + 1), std::string::npos) << lines;
+  EXPECT_NE(lines.find("stuck"), std::string::npos) << lines;
 }
 
 }  // namespace

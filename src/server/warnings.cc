@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "once/open.h"
+#include "server/listening.h"
 
 namespace once::server {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 // File descriptors used besides connections: files of the store, and the server's own.
 constexpr std::size_t kOwnDescriptors = 1'500;
 constexpr std::uintmax_t kLittleRoom = 1U << 30;
+constexpr Duration kSoon = std::chrono::days(7);
 
 struct Rule {
   Warning warning;
@@ -26,7 +28,11 @@ constexpr std::array kRules = {
     Rule{{"no_token_left", "the store had tokens and has none now: nobody is let in"},
          [](const StartupFacts& now) { return now.no_token_left; }},
     Rule{{"plain_http", "what goes over the network is not encrypted, tokens included"},
-         [](const StartupFacts& now) { return !is_loopback(now.listen); }},
+         [](const StartupFacts& now) { return !is_loopback(now.listen) && !now.tls; }},
+    Rule{{"certificate_ends", "the server's certificate has expired, or does within a week"},
+         [](const StartupFacts& now) {
+           return now.certificate_left && *now.certificate_left < kSoon;
+         }},
     Rule{{"memory", "the store is in memory: all is forgotten when this process ends"},
          [](const StartupFacts& now) { return now.store.starts_with("memory:"); }},
     Rule{{"relaxed", "commits are synced once a second: a power cut may take the last second"},
@@ -54,11 +60,6 @@ constexpr auto kWarnings = [] {
 }  // namespace
 
 std::span<const Warning> all_warnings() { return kWarnings; }
-
-bool is_loopback(const std::string& listen) {
-  return listen.starts_with("127.") || listen.starts_with("[::1]") ||
-         listen.starts_with("localhost:");
-}
 
 StartupFacts collect_facts(StartupFacts known) {
   rlimit limit{};

@@ -30,6 +30,8 @@ struct StartupFacts {
   bool no_token_left = false;  // There were some.
   bool if_store_down_proceed = false;
   bool after_unknown_retry = false;  // Of a proxy.
+  bool tls = false;
+  std::optional<Duration> certificate_left;  // Until the certificate ends.
   std::size_t max_connections = 0;
   std::size_t descriptors = 0;         // Limit of this process.
   std::optional<std::uintmax_t> room;  // Free bytes on the disk of the store.
@@ -37,8 +39,6 @@ struct StartupFacts {
 
 // Adds what the operating system knows.
 StartupFacts collect_facts(StartupFacts known);
-
-bool is_loopback(const std::string& listen);
 
 std::vector<Warning> warnings_for(const StartupFacts& facts);
 

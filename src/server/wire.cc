@@ -115,21 +115,39 @@ void end_head(std::string& out, const Framing& framing) {
   out += "\r\n";
 }
 
-}  // namespace
+bool is_bodiless(const api::Response& response) {
+  return response.status == 204 || response.status == 304;
+}
 
-std::string encode(const api::Response& response, const Framing& framing, Time now) {
-  std::string out;
-  out.reserve(256 + response.body.size());
+void append_before_body(std::string& out, const api::Response& response, const Framing& framing,
+                        Time now) {
   head(out, response, now);
   // A proxy answers HEAD with the length that the origin gave.
-  const bool bodiless = response.status == 204 || response.status == 304;
-  if (!bodiless && !(framing.head && response.headers.find("Content-Length"))) {
+  if (!is_bodiless(response) && !(framing.head && response.headers.find("Content-Length"))) {
     out += "Content-Length: ";
     out += std::to_string(response.body.size());
     out += "\r\n";
   }
   end_head(out, framing);
-  if (!bodiless && !framing.head) out += response.body;
+}
+
+}  // namespace
+
+bool has_body(const api::Response& response, const Framing& framing) {
+  return !is_bodiless(response) && !framing.head;
+}
+
+std::string encode_before_body(const api::Response& response, const Framing& framing, Time now) {
+  std::string out;
+  append_before_body(out, response, framing, now);
+  return out;
+}
+
+std::string encode(const api::Response& response, const Framing& framing, Time now) {
+  std::string out;
+  out.reserve(256 + response.body.size());
+  append_before_body(out, response, framing, now);
+  if (has_body(response, framing)) out += response.body;
   return out;
 }
 

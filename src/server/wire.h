@@ -19,6 +19,10 @@ struct Framing {
 
 std::string encode(const api::Response& response, const Framing& framing, Time now);
 
+// The same in two parts, so that a long body need not be copied.
+std::string encode_before_body(const api::Response& response, const Framing& framing, Time now);
+bool has_body(const api::Response& response, const Framing& framing);
+
 // The head of an answer whose body follows in pieces. The body ends after its Content-Length, if it
 // has one; otherwise with the last chunk or, if the peer knows no chunks, with the connection.
 std::string encode_head(const api::Response& response, const Framing& framing, Time now);

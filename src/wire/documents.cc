@@ -4,7 +4,9 @@
 
 #include "wire/conditions.h"
 #include "wire/json.h"
+#include "wire/listing.h"
 #include "wire/problem.h"
+#include "wire/text.h"
 
 namespace once::wire {
 namespace {
@@ -63,6 +65,9 @@ void encode(const PutRequest& put, Request& request) {
     request.headers.add("If-None-Match", "*");
   }
   add_id(put.id, request);
+  if (put.content.ttl) {
+    request.headers.add("Once-TTL", std::to_string(put.content.ttl->count()) + "ms");
+  }
   request.headers.add("Content-Type", put.content.type);
   request.body = put.content.bytes;
 }
@@ -70,6 +75,14 @@ void encode(const PutRequest& put, Request& request) {
 void encode(const RemoveRequest& removal, Request& request) {
   request.headers.add("If-Match", quoted_etag(removal.etag));
   add_id(removal.id, request);
+}
+
+Result<std::optional<Duration>> document_ttl(const Headers& headers) {
+  const std::optional<std::string_view> written = headers.find("Once-TTL");
+  if (!written) return std::nullopt;
+  const std::optional<Duration> ttl = parse_duration_or_seconds(*written);
+  if (ttl && *ttl > Duration::zero()) return ttl;
+  return failure(ErrorCode::invalid, "Once-TTL is not a duration such as 30s, 24h or 7d");
 }
 
 std::expected<PutRequest, Response> decode_put_request(const Request& request) {
@@ -83,7 +96,9 @@ std::expected<PutRequest, Response> decode_put_request(const Request& request) {
   if (!type) return std::unexpected(problem(type.error()));
   Result<std::string> id = idempotency_key(request.headers);
   if (!id) return std::unexpected(problem(id.error()));
-  return PutRequest{{request.body, std::move(*type)}, std::move(**condition), std::move(*id)};
+  const Result<std::optional<Duration>> ttl = document_ttl(request.headers);
+  if (!ttl) return std::unexpected(problem(ttl.error()));
+  return PutRequest{{request.body, std::move(*type), *ttl}, std::move(**condition), std::move(*id)};
 }
 
 std::expected<RemoveRequest, Response> decode_remove_request(const Request& request) {
@@ -106,12 +121,25 @@ WriteAnswer answer_of(const documents::WriteOutcome& outcome) {
   return written;
 }
 
-Response encode(const WriteAnswer& answer, int status) {
+std::optional<std::string> etag_of(const Condition& condition) {
+  const auto* match = std::get_if<IfMatch>(&condition);
+  return match != nullptr ? std::optional(match->etag) : std::nullopt;
+}
+
+Problem precondition_problem(std::string_view detail, const Expected& expected,
+                             const std::optional<std::string>& etag) {
+  Problem refusal(Code::precondition_failed, detail);
+  refusal.text("key", expected.key);
+  refusal.text_or_null("expected", expected.etag).text_or_null("current", etag);
+  if (etag) refusal.header("ETag", quoted_etag(*etag));
+  return refusal;
+}
+
+Response encode(const WriteAnswer& answer, int status, const Expected& expected) {
   if (const auto* failed = std::get_if<PreconditionFailed>(&answer)) {
-    Problem refusal(Code::precondition_failed,
-                    failed->etag ? "the document has another ETag" : "there is no such document");
-    if (failed->etag) refusal.header("ETag", quoted_etag(*failed->etag));
-    return refusal.finish();
+    const std::string_view detail =
+        failed->etag ? "the document has another ETag" : "there is no such document";
+    return precondition_problem(detail, expected, failed->etag).finish();
   }
   if (std::holds_alternative<documents::Mismatch>(answer)) {
     return problem(Code::mismatch, "the Idempotency-Key was used for another change");
@@ -129,6 +157,35 @@ Result<WriteAnswer> decode_write_answer(const Response& response) {
   if (code == Code::mismatch) return documents::Mismatch{};
   if (response.status >= 300) return unreadable_answer();
   return Written{etag_in(response), is_replay(response)};
+}
+
+Response encode(const documents::DocumentPage& page) {
+  JsonObject body;
+  body.raw("docs", json_array(page.documents, [](const documents::ListedDocument& document) {
+             JsonObject row;
+             row.text("key", document.name).text("etag", document.etag);
+             row.integer("bytes", static_cast<std::int64_t>(document.bytes));
+             row.text("content_type", document.content_type);
+             if (document.is_corrupt) row.boolean("corrupt", true);
+             return row.finish();
+           }));
+  add_cursor(body, page.cursor);
+  return json_response(200, body.finish());
+}
+
+Result<documents::DocumentPage> decode_document_page(const Response& response) {
+  JsonReader body(response.body);
+  documents::DocumentPage page;
+  body.each("docs", [&](JsonReader& row) {
+    documents::ListedDocument document{.name = row.text("key"), .etag = row.text("etag")};
+    document.bytes = static_cast<std::size_t>(row.integer("bytes"));
+    document.content_type = row.text("content_type");
+    document.is_corrupt = row.any("corrupt").has_value();
+    page.documents.push_back(std::move(document));
+  });
+  page.cursor = read_cursor(body);
+  if (Result<void> ok = body.finish(); !ok) return std::unexpected(std::move(ok.error()));
+  return page;
 }
 
 Response encode(const Document& document) {

@@ -9,6 +9,7 @@
 
 #include "once/documents.h"
 #include "wire/message.h"
+#include "wire/problem.h"
 
 namespace once::wire {
 
@@ -17,6 +18,10 @@ struct PutRequest {
   documents::Condition condition;
   std::string id;  // The Idempotency-Key; empty if the header is missing.
 };
+
+// Once-TTL: how long a document is kept from this change on. Nothing if the header is missing.
+Result<std::optional<Duration>> document_ttl(const Headers& headers);
+
 struct RemoveRequest {
   std::string etag;
   std::string id;
@@ -39,12 +44,27 @@ struct Written {
 };
 using WriteAnswer = std::variant<Written, documents::PreconditionFailed, documents::Mismatch>;
 
+// What a change insists on: the document, and its ETag; without one, that there is none.
+struct Expected {
+  std::string key;
+  std::optional<std::string> etag;
+};
+std::optional<std::string> etag_of(const documents::Condition& condition);
+
+// 412: what was expected, and what there is. `etag` is the current one.
+Problem precondition_problem(std::string_view detail, const Expected& expected,
+                             const std::optional<std::string>& etag);
+
 // What a client is told of an outcome. `status` is that of a success: 200, 201 or 204.
 WriteAnswer answer_of(const documents::WriteOutcome& outcome);
-Response encode(const WriteAnswer& answer, int status);
+Response encode(const WriteAnswer& answer, int status, const Expected& expected);
 
 // `unknown` if the answer is not understood.
 Result<WriteAnswer> decode_write_answer(const Response& response);
+
+// {"docs":[{"key","etag","bytes","content_type"}],"cursor"}
+Response encode(const documents::DocumentPage& page);
+Result<documents::DocumentPage> decode_document_page(const Response& response);
 
 Response encode(const documents::Document& document);
 Response unchanged_document(std::string_view etag);  // 304

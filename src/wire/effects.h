@@ -1,6 +1,7 @@
 // Effects as requests and answers of the API: POST /v1/commit, and what a handler returns.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,10 +11,19 @@
 
 namespace once::wire {
 
+// Whether a commit is to be made, or prepared for a transaction of the caller's own.
+enum class Commit : std::uint8_t { made, prepared };
+
+struct CommitRequest {
+  effects::Request request;
+  Commit commit = Commit::made;
+};
+
 // The body of a commit. Its namespace is a header. `invalid` or `unsupported` names a part that
 // cannot be sent.
-Result<std::string> encode(const effects::Request& request, DataForm form);
-Result<effects::Request> decode_commit_request(std::string_view body, DataForm form);
+Result<std::string> encode(const effects::Request& request, DataForm form,
+                           Commit commit = Commit::made);
+Result<CommitRequest> decode_commit_request(std::string_view body, DataForm form);
 
 // An object of `result`, `logs`, `docs` and `tallies`, all of them optional: what a handler
 // returns.
@@ -25,5 +35,11 @@ Response encode(const effects::Request& request, const effects::Outcome& outcome
 // `unknown` if the answer is not understood.
 Result<effects::Outcome> decode_commit_outcome(const Response& response, const Effects& effects,
                                                DataForm form);
+
+// The same for what is prepared: a token, if it was not made before.
+Response encode(const effects::Request& request, const effects::PrepareOutcome& outcome,
+                DataForm form);
+Result<effects::PrepareOutcome> decode_prepare_outcome(const Response& response,
+                                                       const Effects& effects, DataForm form);
 
 }  // namespace once::wire

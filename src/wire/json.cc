@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/byte_words.h"
 #include "base/encoding.h"
 #include "wire/text.h"
 
@@ -15,6 +16,20 @@ constexpr std::size_t kMaxFields = 32;  // More than any request has.
 bool is_plain(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return c != '"' && c != '\\' && byte >= 0x20 && byte < 0x80;
+}
+
+// How many characters at the front need no escape.
+std::size_t plain_length(std::string_view text) {
+  std::size_t length = 0;
+  for (; text.size() - length >= kWordBytes; length += kWordBytes) {
+    const std::uint64_t word = word_at(text.data() + length);
+    if (any_beyond_ascii(word) || any_less(word, 0x20) || any_equal(word, '"') ||
+        any_equal(word, '\\')) {
+      break;
+    }
+  }
+  while (length < text.size() && is_plain(text[length])) ++length;
+  return length;
 }
 
 void append_escaped(std::string& out, char c) {
@@ -100,9 +115,16 @@ std::optional<std::string> Fields::text(std::string_view name) {
 }
 
 std::optional<Duration> Fields::duration(std::string_view name) {
-  const std::optional<std::string> written = text(name);
-  if (!written) return std::nullopt;
-  const std::optional<Duration> value = parse_duration(*written);
+  const std::optional<Json> field = any(name);
+  if (!field) return std::nullopt;
+  std::string_view written;
+  double seconds = 0;
+  std::optional<Duration> value;
+  if (field->get(written) == simdjson::SUCCESS) {
+    value = parse_duration(written);
+  } else if (field->get(seconds) == simdjson::SUCCESS) {
+    value = duration_of_seconds(seconds);
+  }
   if (!value) complain(name, "is not a duration such as 250ms, 30s, 5m, 24h or 7d");
   return value;
 }
@@ -266,11 +288,10 @@ void append_quoted(std::string& out, std::string_view text) {
   constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD.
   out += '"';
   // Most texts are copied whole.
-  const auto* const odd = std::ranges::find_if_not(text, is_plain);
-  const auto plain = static_cast<std::size_t>(odd - text.begin());
+  const std::size_t plain = plain_length(text);
   out += text.substr(0, plain);
   text.remove_prefix(plain);
-  const bool sound = is_utf8(text);
+  const bool sound = text.empty() || is_utf8(text);
   for (const char c : text) {
     const bool beyond_ascii = static_cast<unsigned char>(c) >= 0x80;
     if (beyond_ascii && !sound) {

@@ -32,7 +32,7 @@ class Fields {
   explicit Fields(Json object, std::string where = "");
 
   std::optional<std::string> text(std::string_view name);
-  std::optional<Duration> duration(std::string_view name);
+  std::optional<Duration> duration(std::string_view name);  // Text, or a number of seconds.
   std::optional<Time> time(std::string_view name);
   std::optional<std::int64_t> integer(std::string_view name);
   std::optional<double> number(std::string_view name);

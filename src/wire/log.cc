@@ -1,7 +1,9 @@
 #include "wire/log.h"
 
+#include <span>
 #include <utility>
 
+#include "base/encoding.h"
 #include "primitives/keys.h"
 #include "wire/problem.h"
 #include "wire/text.h"
@@ -24,10 +26,16 @@ bool is_blank(std::string_view line) {
 
 }  // namespace
 
-Result<std::string> events_json(const std::vector<LogEvent>& events, DataForm form) {
+Result<std::string> events_json(const std::vector<LogEvent>& events, DataForm form,
+                                std::span<const std::string> ids) {
   std::string out = "[";
-  for (const LogEvent& event : events) {
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const LogEvent& event = events[i];
     JsonObject one;
+    if (i < ids.size() && !ids[i].empty()) {
+      if (Result<void> ok = keys::check_name(ids[i]); !ok) return std::unexpected(ok.error());
+      one.text("id", ids[i]);
+    }
     one.raw("data", data_json(event.data, form));
     if (event.time) {
       const Result<std::string> time = request_time(*event.time);
@@ -42,6 +50,10 @@ Result<std::string> events_json(const std::vector<LogEvent>& events, DataForm fo
 }
 
 std::vector<LogEvent> take_events(Fields& fields, DataForm form) {
+  return take_events(fields, form, nullptr);
+}
+
+std::vector<LogEvent> take_events(Fields& fields, DataForm form, std::vector<std::string>* ids) {
   fields.require("events");
   const std::optional<std::vector<Json>> values = fields.array("events");
   std::vector<LogEvent> events;
@@ -52,6 +64,12 @@ std::vector<LogEvent> take_events(Fields& fields, DataForm form) {
     inner.require("data");
     std::optional<Bytes> data = take_data(inner, "data", form);
     const std::optional<Time> time = inner.time("time");
+    if (ids != nullptr) {
+      std::optional<std::string> id = inner.text("id");
+      if (id && id->empty()) inner.complain("id", "is empty");
+      if (id && ids->empty()) ids->resize(values->size());
+      if (id) (*ids)[i] = std::move(*id);
+    }
     if (data) events.push_back({std::move(*data), time});
     fields.absorb(std::move(inner));
   }
@@ -81,13 +99,14 @@ Result<std::vector<LogEvent>> events_of_ndjson(std::string_view text) {
 }
 
 Result<std::string> encode(const AppendBatch& batch, DataForm form) {
-  const Result<std::string> events = events_json(batch.events, form);
+  const Result<std::string> events = events_json(batch.events, form, batch.ids);
   if (!events) return std::unexpected(events.error());
   JsonObject body;
   body.raw("events", *events);
   if (batch.batch) body.text("batch", *batch.batch);
   if (batch.expect) body.integer("expect", *batch.expect);
   if (batch.ttl) body.duration("ttl", *batch.ttl);
+  if (batch.id_ttl) body.duration("id_ttl", *batch.id_ttl);
   return body.finish();
 }
 
@@ -95,8 +114,12 @@ Result<AppendBatch> decode_append(std::string_view body, DataForm form) {
   const Result<Json> json = parse_body(body);
   if (!json) return std::unexpected(json.error());
   Fields fields(*json);
-  AppendBatch batch{take_events(fields, form), fields.text("batch"), fields.integer("expect"),
-                    fields.duration("ttl")};
+  AppendBatch batch;
+  batch.events = take_events(fields, form, &batch.ids);
+  batch.batch = fields.text("batch");
+  batch.expect = fields.integer("expect");
+  batch.ttl = fields.duration("ttl");
+  batch.id_ttl = fields.duration("id_ttl");
   if (Result<void> ok = fields.finish(); !ok) return std::unexpected(std::move(ok.error()));
   return batch;
 }
@@ -115,7 +138,11 @@ Result<void> check(const AppendBatch& batch) {
 
 std::string target_of(std::string_view stream, const LogRead& request) {
   std::string target = path_to("logs", stream);
-  target.append("?from=").append(std::to_string(request.from));
+  if (request.since) {
+    target.append("?since=").append(percent_encode(request_time(*request.since).value_or("")));
+  } else {
+    target.append("?from=").append(std::to_string(request.from));
+  }
   target.append("&limit=").append(std::to_string(request.limit));
   target.append("&order=").append(request.order == Direction::ascending ? "asc" : "desc");
   return target;
@@ -134,6 +161,25 @@ Result<TrimRequest> decode_trim_request(std::string_view body) {
   if (request.before < 0) fields.complain("before", "is not an index");
   if (Result<void> ok = fields.finish(); !ok) return std::unexpected(std::move(ok.error()));
   return request;
+}
+
+std::string encode(const CloseRequest& request) {
+  JsonObject body;
+  if (request.ttl) body.duration("ttl", *request.ttl);
+  return body.finish();
+}
+
+Result<CloseRequest> decode_close_request(std::string_view body) {
+  const Result<Json> json = parse_body(body);
+  if (!json) return std::unexpected(json.error());
+  Fields fields(*json);
+  const CloseRequest request{fields.duration("ttl")};
+  if (Result<void> ok = fields.finish(); !ok) return std::unexpected(std::move(ok.error()));
+  return request;
+}
+
+std::string target_of_logs(const ListingRequest& request) {
+  return "/v1/logs?" + query_of(request);
 }
 
 std::string event_json(const LogEntry& entry, DataForm form) {
@@ -164,15 +210,51 @@ Response encode(const AppendOutcome& outcome) {
   if (std::holds_alternative<OtherBatch>(outcome)) {
     return problem(Code::mismatch, "the batch id was used with other events");
   }
+  if (std::holds_alternative<LogClosed>(outcome)) {
+    return problem(Code::closed, "the log is closed");
+  }
   const auto& appended = std::get<Appended>(outcome);
   std::string body = appended_json(appended);
   return appended.replayed ? replayed(json_response(200, std::move(body)))
                            : json_response(201, std::move(body));
 }
 
+Response encode(const logs::EventsOutcome& outcome) {
+  const auto* made = std::get_if<logs::AppendedEvents>(&outcome);
+  if (made == nullptr) return problem(Code::closed, "the log is closed");
+  JsonObject body;
+  if (made->appended) {
+    body.integer("first", made->appended->first).integer("last", made->appended->last);
+  } else {
+    body.raw("first", "null").raw("last", "null");
+  }
+  body.raw("indexes",
+           json_array(made->indexes, [](std::int64_t index) { return std::to_string(index); }));
+  const bool is_new = made->appended && !made->appended->replayed;
+  return is_new ? json_response(201, body.finish()) : replayed(json_response(200, body.finish()));
+}
+
+Result<logs::EventsOutcome> decode_events_outcome(const Response& response) {
+  if (problem_code(response) == Code::closed) return LogClosed{};
+  JsonReader body(response.body);
+  logs::AppendedEvents made;
+  if (body.any("first")) {
+    made.appended = read_appended(body);
+    made.appended->replayed = is_replay(response);
+  }
+  for (const Json index : body.array("indexes")) {
+    std::int64_t number = 0;
+    if (index.get(number) != simdjson::SUCCESS) body.fail();
+    made.indexes.push_back(number);
+  }
+  if (Result<void> ok = body.finish(); !ok) return std::unexpected(std::move(ok.error()));
+  return made;
+}
+
 Result<AppendOutcome> decode_append_outcome(const Response& response) {
   const std::optional<Code> code = problem_code(response);
   if (code == Code::mismatch) return OtherBatch{};
+  if (code == Code::closed) return LogClosed{};
   JsonReader body(response.body);
   AppendOutcome outcome;
   if (code == Code::precondition_failed) {
@@ -190,6 +272,7 @@ Response encode(const LogPage& page, DataForm form) {
   const auto shown = [form](const LogEntry& entry) { return event_json(entry, form); };
   JsonObject body;
   body.raw("events", json_array(page.events, shown)).integer("next", page.next);
+  if (page.closed) body.boolean("closed", true);
   return json_response(200, body.finish());
 }
 
@@ -204,22 +287,90 @@ Result<LogPage> decode_log_page(const Response& response, DataForm form) {
     page.events.push_back(std::move(entry));
   });
   page.next = body.integer("next");
+  page.closed = body.any("closed") && body.boolean("closed");
   if (Result<void> ok = body.finish(); !ok) return std::unexpected(std::move(ok.error()));
   return page;
 }
 
+namespace {
+
+LogEnds read_ends(JsonReader& body) {
+  LogEnds ends;
+  ends.oldest = body.integer("oldest");
+  ends.next = body.integer("next");
+  ends.closed = body.any("closed") && body.boolean("closed");
+  return ends;
+}
+
+}  // namespace
+
 Response encode(const LogEnds& ends) {
-  return json_response(
-      200, JsonObject().integer("oldest", ends.oldest).integer("next", ends.next).finish());
+  JsonObject body;
+  body.integer("oldest", ends.oldest).integer("next", ends.next);
+  if (ends.closed) body.boolean("closed", true);
+  return json_response(200, body.finish());
 }
 
 Result<LogEnds> decode_log_ends(const Response& response) {
   JsonReader body(response.body);
-  LogEnds ends;
-  ends.oldest = body.integer("oldest");
-  ends.next = body.integer("next");
+  const LogEnds ends = read_ends(body);
   if (Result<void> ok = body.finish(); !ok) return std::unexpected(std::move(ok.error()));
   return ends;
+}
+
+Response encode_closed(const std::optional<LogEnds>& ends, DataForm form) {
+  if (!ends) return problem(Code::not_found, "there is no such log");
+  JsonObject body;
+  if (form == DataForm::exact) body.integer("oldest", ends->oldest);
+  body.integer("next", ends->next).boolean("closed", true);
+  return json_response(200, body.finish());
+}
+
+Result<std::optional<LogEnds>> decode_closed(const Response& response) {
+  if (problem_code(response) == Code::not_found) return std::nullopt;
+  return decode_log_ends(response);
+}
+
+Response encode(LogRemoval removal) {
+  switch (removal) {
+    case LogRemoval::removed: return {204, {}, ""};
+    case LogRemoval::open: return problem(Code::busy, "the log is open; close it first");
+    case LogRemoval::absent: break;
+  }
+  return problem(Code::not_found, "there is no such log");
+}
+
+Result<LogRemoval> decode_log_removal(const Response& response) {
+  const std::optional<Code> code = problem_code(response);
+  if (code == Code::busy) return LogRemoval::open;
+  return code == Code::not_found ? LogRemoval::absent : LogRemoval::removed;
+}
+
+Response encode(const LogList& list) {
+  const auto shown = [](const ListedLog& log) {
+    return JsonObject()
+        .text("stream", log.stream)
+        .integer("oldest", log.ends.oldest)
+        .integer("next", log.ends.next)
+        .boolean("closed", log.ends.closed)
+        .finish();
+  };
+  JsonObject body;
+  body.raw("logs", json_array(list.logs, shown));
+  add_cursor(body, list.cursor);
+  return json_response(200, body.finish());
+}
+
+Result<LogList> decode_log_list(const Response& response) {
+  JsonReader body(response.body);
+  LogList list;
+  body.each("logs", [&](JsonReader& one) {
+    std::string name = one.text("stream");
+    list.logs.push_back({std::move(name), read_ends(one)});
+  });
+  list.cursor = read_cursor(body);
+  if (Result<void> ok = body.finish(); !ok) return std::unexpected(std::move(ok.error()));
+  return list;
 }
 
 }  // namespace once::wire

@@ -10,6 +10,7 @@ namespace {
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
 bool same_name(std::string_view a, std::string_view b) {
+  if (a == b) return true;  // Usually.
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
@@ -32,6 +33,7 @@ std::string_view name_of(Outcome outcome) {
     case Outcome::invalid: return "invalid";
     case Outcome::too_large: return "too_large";
     case Outcome::contended: return "contended";
+    case Outcome::closed: return "closed";
     case Outcome::unauthorized: return "unauthorized";
     case Outcome::forbidden: return "forbidden";
     case Outcome::unsupported: return "unsupported";

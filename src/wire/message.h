@@ -36,11 +36,18 @@ class Headers {
 // missing.
 std::string media_type(const Headers& headers);
 
+// Where a request came from, as numbers that are equal for equal places. 0: it is not known.
+struct Peer {
+  std::uint64_t address = 0;
+  std::uint64_t connection = 0;
+};
+
 struct Request {
   std::string method = "GET";
   std::string target = "/";  // Path and query, percent-encoded.
   Headers headers;
   std::string body;
+  Peer peer = {};
 };
 
 enum class Outcome : std::uint8_t {
@@ -59,6 +66,7 @@ enum class Outcome : std::uint8_t {
   invalid,
   too_large,
   contended,
+  closed,
   unauthorized,
   forbidden,
   unsupported,

@@ -24,6 +24,7 @@ constexpr std::array kKnown = {
     Known{Code::not_found, 404, "There is nothing of this name"},
     Known{Code::too_large, 413, "Too large"},
     Known{Code::contended, 409, "Others were always faster"},
+    Known{Code::closed, 409, "The log is closed"},
     Known{Code::unauthorized, 401, "A token is required"},
     Known{Code::forbidden, 403, "Not allowed"},
     Known{Code::unsupported, 501, "This store cannot do it"},
@@ -104,6 +105,15 @@ Problem& Problem::text(std::string_view name, std::string_view value) {
   return *this;
 }
 
+Problem& Problem::text_or_null(std::string_view name, const std::optional<std::string>& value) {
+  return value ? text(name, *value) : raw(name, "null");
+}
+
+Problem& Problem::raw(std::string_view name, std::string_view json) {
+  extra_.raw(name, json);
+  return *this;
+}
+
 Problem& Problem::integer(std::string_view name, std::int64_t value) {
   extra_.integer(name, value);
   return *this;
@@ -177,6 +187,8 @@ std::optional<Error> error_of(const Request& request, const Response& response) 
   if (response.status >= 200 && response.status < 300) return std::nullopt;
   const std::optional<Code> code = problem_code(response);
   if (!code) return foreign_answer(request, response.status);
+  // A patch that does not apply to what is there. A request that is wrong by itself is 400.
+  if (*code == Code::invalid && response.status == 422) return std::nullopt;
   const std::optional<ErrorCode> error = error_of(*code);
   return error ? std::optional(Error{*error, text_in(response, "detail")}) : std::nullopt;
 }

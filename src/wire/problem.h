@@ -23,7 +23,9 @@ class Problem {
   Problem& status(int status);
   Problem& title(std::string_view title);  // Must outlive it.
   Problem& text(std::string_view name, std::string_view value);
+  Problem& text_or_null(std::string_view name, const std::optional<std::string>& value);
   Problem& integer(std::string_view name, std::int64_t value);
+  Problem& raw(std::string_view name, std::string_view json);
   Problem& time(std::string_view name, Time value);
   Problem& header(std::string name, std::string value);
   Problem& retry_after(Duration wait);

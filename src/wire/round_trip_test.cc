@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "once/merge_patch.h"
 #include "primitives/keys.h"
 #include "wire/wire_fixture.h"
 
@@ -35,8 +36,9 @@ TEST(WireClaims, ARequestByTicketIsReadAsItWasWritten) {
     RC_ASSERT(decode_renew_request(encode(renewal)).value() == renewal);
     const CompleteRequest completion{any_ticket(), *any_data(form)};
     RC_ASSERT(decode_complete_request(encode(completion, form), form).value() == completion);
-    const ReleaseRequest release{any_ticket(), *any_data(form),
-                                 *rc::gen::element(Release::retryable, Release::final)};
+    ReleaseRequest release{any_ticket(), *any_data(form),
+                           *rc::gen::element(Release::retryable, Release::final)};
+    if (form == DataForm::json && release.failure == "null") release.failure = "0";
     RC_ASSERT(decode_release_request(encode(release, form), form).value() == release);
   });
 }
@@ -51,8 +53,11 @@ TEST(WireClaims, ASeenRequestIsReadAsItWasWritten) {
 TEST(WireClaims, AnOutcomeIsReadAsItWasWritten) {
   check_property(kCases, [] {
     const DataForm form = *any_form();
-    const Claimed claimed{any_ticket(), *any_integer(), *any_integer(), *any_time(),
-                          *rc::gen::arbitrary<bool>()};
+    Claimed claimed{any_ticket(), *any_integer(), *any_integer(), *any_time(),
+                    *rc::gen::arbitrary<bool>()};
+    if (*rc::gen::arbitrary<bool>()) {
+      claimed.previous = EarlierFailure{*any_data(form), *any_time(), *any_integer()};
+    }
     Busy busy;
     busy.owner = *any_text();
     busy.lease_until = *any_time();
@@ -77,9 +82,10 @@ TEST(WireClaims, WhatBecameOfATicketIsReadAsItWasWritten) {
 // Fields that a state does not have are not sent.
 ClaimState any_state(DataForm form) {
   using Kind = ClaimState::Kind;
-  ClaimState state{*rc::gen::element(Kind::busy, Kind::done, Kind::failed), *any_text(),
-                   *any_integer(), *any_integer(), *any_time()};
-  if (state.kind == Kind::busy) {
+  ClaimState state{
+      *rc::gen::element(Kind::busy, Kind::abandoned, Kind::done, Kind::failed, Kind::free),
+      *any_text(), *any_integer(), *any_integer(), *any_time()};
+  if (state.kind == Kind::busy || state.kind == Kind::abandoned) {
     state.lease_until = *any_time();
   } else {
     state.completed = *any_time();
@@ -122,10 +128,41 @@ TEST(WireClaims, APageIsReadAsItWasWritten) {
 
 TEST(WireClaims, WhichIdsAreFirstIsReadAsItWasWritten) {
   check_property(kCases, [] {
-    const claims::Seen seen{*rc::gen::arbitrary<std::vector<bool>>(), *rc::gen::arbitrary<bool>()};
+    claims::Seen seen{*rc::gen::arbitrary<std::vector<bool>>(), *rc::gen::arbitrary<bool>(), {}};
+    if (*rc::gen::arbitrary<bool>()) {
+      for (std::size_t i = 0; i < seen.first.size(); ++i) seen.at.push_back(*any_time());
+    }
     const Response response = encode(seen);
     RC_ASSERT(decode_seen(response, seen.first.size()).value() == seen);
     RC_ASSERT(!decode_seen(response, seen.first.size() + 1));
+  });
+}
+
+TEST(WireClaims, ASeenMarkIsReadAsItWasWritten) {
+  check_property(kCases, [] {
+    const claims::SeenMark mark{*any_time(), *any_time()};
+    RC_ASSERT(decode_seen_mark(encode(*any_text(), mark)).value() == std::optional(mark));
+  });
+  EXPECT_EQ(decode_seen_mark(not_seen()).value(), std::nullopt);
+}
+
+TEST(WireClaims, ABulkRequestAndItsOutcomeAreReadAsTheyWereWritten) {
+  check_property(kCases, [] {
+    using Kind = ClaimState::Kind;
+    claims::BulkRequest request;
+    request.filter.prefix = *any_text();
+    request.filter.owner = *any_text();
+    if (*rc::gen::arbitrary<bool>()) {
+      request.filter.kind = *rc::gen::element(Kind::busy, Kind::abandoned, Kind::free);
+    }
+    request.filter.older_than = *maybe(any_duration());
+    request.name = *any_text();
+    request.cursor = *any_bytes();
+    request.limit = *rc::gen::inRange<std::size_t>(1, 10'001);
+    request.dry_run = *rc::gen::arbitrary<bool>();
+    RC_ASSERT(decode_bulk_request(encode(request)).value() == request);
+    const claims::BulkOutcome outcome{*rc::gen::inRange<std::size_t>(0, 10'001), *any_bytes()};
+    RC_ASSERT(decode_bulk_outcome(encode(outcome, "retried"), "retried").value() == outcome);
   });
 }
 
@@ -213,7 +250,7 @@ TEST(WireDocuments, AnAnswerIsReadAsItWasWritten) {
     const WriteAnswer answer = *rc::gen::element<WriteAnswer>(
         Written{*any_etag(), *rc::gen::arbitrary<bool>()}, documents::PreconditionFailed{},
         documents::PreconditionFailed{*any_etag()}, documents::Mismatch{});
-    RC_ASSERT(decode_write_answer(encode(answer, 200)).value() == answer);
+    RC_ASSERT(decode_write_answer(encode(answer, 200, {"d", "e"})).value() == answer);
   });
   EXPECT_EQ(decode_document(no_document()).value(), std::nullopt);
 }
@@ -292,7 +329,6 @@ TEST(WireTallies, WhatAServerCannotMergeIsNotSent) {
     return written ? "" : std::string(name_of(written.error().code));
   };
   EXPECT_EQ(refused({.shape = {.kind = TallyKind::own}, .input = "state"}), "unsupported");
-  EXPECT_EQ(refused({.input = 1, .id = "x", .id_ttl = std::chrono::hours(1)}), "unsupported");
   EXPECT_EQ(refused({.input = 0.5}), "invalid");
   const double infinite = std::numeric_limits<double>::infinity();
   EXPECT_EQ(refused({.shape = {.kind = TallyKind::real}, .input = infinite}), "invalid");
@@ -348,8 +384,33 @@ TEST(WireTallies, ReadingsAreReadAsTheyWereWritten) {
   EXPECT_EQ(decode_tally_reading(no_tally(), DataForm::exact).value(), std::nullopt);
 }
 
+TEST(WireLog, AnAppendWithIdsOfEventsAndItsAnswerAreReadAsTheyWereWritten) {
+  check_property(kCases, [] {
+    const DataForm form = *any_form();
+    AppendBatch batch;
+    batch.events = any_events(form);
+    if (batch.events.empty()) batch.events.push_back({*any_data(form), std::nullopt});
+    batch.id_ttl = std::chrono::minutes(5);
+    batch.ids.resize(batch.events.size());
+    batch.ids[0] = *any_name();
+    RC_ASSERT(decode_append(encode(batch, form).value(), form).value() == batch);
+    logs::AppendedEvents made{std::nullopt, {*any_integer(), *any_integer()}};
+    if (*rc::gen::arbitrary<bool>()) {
+      made.appended = Appended{*any_integer(), *any_integer(), *rc::gen::arbitrary<bool>()};
+    }
+    const auto read = decode_events_outcome(encode(logs::EventsOutcome(made))).value();
+    const auto* const same = std::get_if<logs::AppendedEvents>(&read);
+    RC_ASSERT(same != nullptr && same->indexes == made.indexes && same->appended == made.appended);
+    const auto closed = decode_events_outcome(encode(logs::EventsOutcome(LogClosed{}))).value();
+    RC_ASSERT(std::holds_alternative<LogClosed>(closed));
+  });
+}
+
 effects::Request any_commit(DataForm form) {
   effects::Request request{.id = *rc::gen::oneOf(rc::gen::just(std::string()), any_name())};
+  if (!request.id.empty()) {
+    request.id_ttl = std::chrono::minutes(*rc::gen::element(2, 24 * 60, 30 * 24 * 60));
+  }
   if (*rc::gen::arbitrary<bool>()) {
     request.claim = {*any_name(), any_ticket()};
     request.effects.result(*any_data(form));
@@ -360,7 +421,16 @@ effects::Request any_commit(DataForm form) {
     // In JSON form a document is JSON.
     const std::string type = form == DataForm::exact ? any_type() : "application/json";
     request.effects.put(*any_name(), {*any_data(form), type}, any_condition());
+    request.effects.overwrite(*any_name(), {*any_data(form), type});
   }
+  const auto any_match = [] {
+    return *rc::gen::arbitrary<bool>() ? std::optional(*any_etag()) : std::nullopt;
+  };
+  for (int i = few(); i > 0; --i) {
+    const char* const text = *rc::gen::element(R"({"a":null,"b":[1]})", "null", R"("x")", "{}");
+    request.effects.patch(*any_name(), once::merge_patch(text).value(), any_match());
+  }
+  for (int i = few(); i > 0; --i) request.effects.remove(*any_name(), any_match());
   for (int i = few(); i > 0; --i) request.effects.merge(*any_name(), any_merge(form));
   return request;
 }
@@ -369,7 +439,10 @@ TEST(WireEffects, ACommitIsReadAsItWasWritten) {
   check_property(kCases, [] {
     const DataForm form = *any_form();
     const effects::Request request = any_commit(form);
-    RC_ASSERT(decode_commit_request(encode(request, form).value(), form).value() == request);
+    const Commit commit = *rc::gen::element(Commit::made, Commit::prepared);
+    const auto read = decode_commit_request(encode(request, form, commit).value(), form).value();
+    RC_ASSERT(read.request == request);
+    RC_ASSERT(read.commit == commit);
   });
 }
 
@@ -378,7 +451,10 @@ effects::Made any_made(const Effects& effects, DataForm form) {
   for (std::size_t i = 0; i < effects.appends().size(); ++i) {
     made.appended.push_back({*any_integer(), *any_integer()});
   }
-  for (std::size_t i = 0; i < effects.documents().size(); ++i) made.etags.push_back(*any_etag());
+  for (const Effects::Document& document : effects.documents()) {
+    const bool removed = document.action == Effects::Document::Action::remove;
+    made.etags.push_back(removed ? "" : *any_etag());
+  }
   for (const Effects::Tally& tally : effects.tallies()) {
     const TallyKind kind = tally.request.shape.kind;
     Tallied tallied;
@@ -388,14 +464,21 @@ effects::Made any_made(const Effects& effects, DataForm form) {
   return made;
 }
 
-effects::Refused any_refusal() {
+// Of a document only if there is one: the answer names it.
+effects::Refused any_refusal(const Effects& effects) {
   using Part = effects::Refused::Part;
   const std::size_t index = *rc::gen::inRange<std::size_t>(0, 1'000);
+  const std::size_t documents = effects.documents().size();
+  if (documents > 0 && *rc::gen::arbitrary<bool>()) {
+    const std::size_t at = *rc::gen::inRange<std::size_t>(0, documents);
+    return *rc::gen::element<effects::Refused>(
+        effects::Refused{Part::document, at, documents::PreconditionFailed{}},
+        effects::Refused{Part::document, at, documents::PreconditionFailed{*any_etag()}},
+        effects::Refused{Part::document, at, documents::DoesNotApply{*any_text()}});
+  }
   return *rc::gen::element<effects::Refused>(
       effects::Refused{Part::claim, 0, Fenced{}}, effects::Refused{Part::claim, 0, Mismatch{}},
       effects::Refused{Part::id, 0, Mismatch{}},
-      effects::Refused{Part::document, index, documents::PreconditionFailed{}},
-      effects::Refused{Part::document, index, documents::PreconditionFailed{*any_etag()}},
       effects::Refused{Part::tally, index, OtherTally{"top", any_window()}},
       effects::Refused{Part::tally, index, TallyMismatch{}});
 }
@@ -404,10 +487,23 @@ TEST(WireEffects, AnOutcomeIsReadAsItWasWritten) {
   check_property(kCases, [] {
     const DataForm form = *any_form();
     const effects::Request request = any_commit(form);
-    const effects::Outcome outcome =
-        *rc::gen::element<effects::Outcome>(any_made(request.effects, form), any_refusal());
+    const effects::Outcome outcome = *rc::gen::element<effects::Outcome>(
+        any_made(request.effects, form), any_refusal(request.effects));
     const Response response = encode(request, outcome, form);
     RC_ASSERT(decode_commit_outcome(response, request.effects, form).value() == outcome);
+  });
+}
+
+TEST(WireEffects, WhatIsPreparedIsReadAsItWasWritten) {
+  check_property(kCases, [] {
+    const DataForm form = *any_form();
+    const effects::Request request = any_commit(form);
+    effects::Made made = any_made(request.effects, form);
+    made.replayed = true;
+    const effects::PrepareOutcome outcome = *rc::gen::element<effects::PrepareOutcome>(
+        effects::Sealed{*any_name()}, made, any_refusal(request.effects));
+    const Response response = encode(request, outcome, form);
+    RC_ASSERT(decode_prepare_outcome(response, request.effects, form).value() == outcome);
   });
 }
 

@@ -4,10 +4,13 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "base/encoding.h"
 #include "primitives/keys.h"
+#include "wire/listing.h"
+#include "wire/text.h"
 
 namespace once::wire {
 namespace {
@@ -41,7 +44,25 @@ std::string_view name_in(const Names& names, Value value, std::string_view other
   return otherwise;
 }
 
-std::string_view name_of(TallyWindow window) { return name_in(kWindows, window, "none"); }
+// Its name, or its length in the largest unit that divides it.
+std::string name_of(TallyWindow window) {
+  const std::string_view known = name_in(kWindows, window, "");
+  if (!known.empty()) return std::string(known);
+  constexpr std::array<std::pair<char, std::int64_t>, 4> kUnits = {
+      {{'d', 86'400'000}, {'h', 3'600'000}, {'m', 60'000}, {'s', 1'000}}};
+  const std::int64_t length = window.length.count();
+  for (const auto& [unit, millis] : kUnits) {
+    if (length % millis == 0) return std::to_string(length / millis) + unit;
+  }
+  return std::to_string(length) + "ms";
+}
+
+std::optional<TallyWindow> window_named(std::string_view name) {
+  if (const auto known = value_of(kWindows, name)) return known;
+  const std::optional<Duration> length = parse_duration(name);
+  if (!length || *length == Duration::zero() || !is_window({*length})) return std::nullopt;
+  return TallyWindow{*length};
+}
 
 TallyKind take_kind(Fields& fields) {
   fields.require("kind");
@@ -53,10 +74,22 @@ TallyKind take_kind(Fields& fields) {
 }
 
 TallyWindow take_window(Fields& fields) {
-  const std::optional<std::string> name = fields.text("window");
-  if (!name) return TallyWindow::none;
-  const auto window = value_of(kWindows, *name);
-  if (!window) fields.complain("window", "is none of minute, hour and day");
+  const std::optional<Json> given = fields.any("window");
+  if (!given) return TallyWindow::none;
+  std::string_view name;
+  double seconds = 0;
+  std::optional<TallyWindow> window;
+  if (given->get(name) == simdjson::SUCCESS) {
+    window = window_named(name);
+  } else if (given->get(seconds) == simdjson::SUCCESS) {
+    const std::optional<Duration> length = duration_of_seconds(seconds);
+    if (length && *length > Duration::zero() && is_window({*length})) window = {*length};
+  }
+  if (!window) {
+    fields.complain("window",
+                    "is neither minute, hour or day nor a duration that divides a day or is a "
+                    "multiple of one");
+  }
   return window.value_or(TallyWindow::none);
 }
 
@@ -210,9 +243,7 @@ void write_shape(JsonObject& out, const TallyShape& shape) {
 
 Result<void> check_id(const TallyRequest& request) {
   if (request.id.empty()) return {};
-  if (Result<void> ok = keys::check_name(request.id); !ok) return ok;
-  if (request.id_ttl == TallyRequest{}.id_ttl) return {};
-  return failure(ErrorCode::unsupported, "a server remembers an id for a day, and no other time");
+  return keys::check_name(request.id);
 }
 
 // Calls `write` with the name and the text of each end that the range has.
@@ -224,6 +255,7 @@ Result<void> write_range(const TallyRange& range, WriteEnd write) {
     if (!time) return std::unexpected(time.error());
     write(name, *time);
   }
+  if (range.last) write("last", std::to_string(range.last->count()) + "ms");
   return {};
 }
 
@@ -253,9 +285,61 @@ std::string reading_json(const TallyReading& reading, DataForm form) {
   return out.raw("value", value_json(reading.value, form)).finish();
 }
 
+// The value as it was asked for.
+Result<std::string> asked_json(TallyKind kind, const TallyValue& value,
+                               const std::optional<std::string>& item,
+                               std::optional<std::size_t> limit, DataForm form) {
+  if (item) {
+    const auto* filter = std::get_if<BloomAnswer>(&value);
+    if (filter == nullptr) return failure(ErrorCode::invalid, "item is for a bloom filter");
+    return filter->may_contain(*item) ? "true" : "false";
+  }
+  if (kind == TallyKind::bloom && form == DataForm::json) {
+    return failure(ErrorCode::invalid, "a bloom filter is asked for an item");
+  }
+  if (!limit) return value_json(value, form);
+  const auto* heavy = std::get_if<std::vector<HeavyItem>>(&value);
+  if (heavy == nullptr) return failure(ErrorCode::invalid, "limit is for a top");
+  const std::size_t count = std::min(*limit, heavy->size());
+  return json_array(std::span(*heavy).first(count),
+                    [form](const HeavyItem& one) { return heavy_json(one, form); });
+}
+
+TallyRange take_range(Fields& fields) {
+  TallyRange range{fields.time("from"), fields.time("to"), fields.duration("last")};
+  if (range.last && (range.from || range.to)) {
+    fields.complain("last", "is without from and to");
+  }
+  return range;
+}
+
+TalliesReadRequest::Read take_read(Fields& fields) {
+  fields.require("key");
+  TalliesReadRequest::Read read{fields.text("key").value_or(""), take_range(fields),
+                                fields.text("item"), std::nullopt};
+  if (fields.any("limit")) {
+    const std::int64_t limit = fields.integer("limit").value_or(0);
+    if (limit < 1) fields.complain("limit", "is not positive");
+    read.limit = static_cast<std::size_t>(std::max<std::int64_t>(limit, 1));
+  }
+  return read;
+}
+
+Result<std::string> read_json(const TalliesReadRequest::Read& read) {
+  JsonObject out;
+  out.text("key", read.key);
+  const auto add = [&](std::string_view end, const std::string& time) { out.text(end, time); };
+  if (Result<void> ok = write_range(read.range, add); !ok) {
+    return std::unexpected(std::move(ok.error()));
+  }
+  if (read.item) out.text("item", *read.item);
+  if (read.limit) out.integer("limit", static_cast<std::int64_t>(*read.limit));
+  return out.finish();
+}
+
 TallyWindow read_window(JsonReader& body) {
   if (!body.any("window")) return TallyWindow::none;
-  const auto window = value_of(kWindows, body.text("window"));
+  const auto window = window_named(body.text("window"));
   if (!window) body.fail();
   return window.value_or(TallyWindow::none);
 }
@@ -290,6 +374,7 @@ TallyRequest take_tally(Fields& fields, DataForm form) {
   const std::optional<std::string> id = fields.text("id");
   if (id && id->empty()) fields.complain("id", "is empty");
   request.id = id.value_or("");
+  request.id_ttl = fields.duration("id_ttl").value_or(request.id_ttl);
   request.at = fields.time("at");
   request.ttl = fields.duration("ttl");
   return request;
@@ -303,6 +388,7 @@ Result<void> write_tally(JsonObject& out, const TallyRequest& request, DataForm 
   write_shape(out, request.shape);
   if (Result<void> ok = write_input(out, request, form); !ok) return ok;
   if (!request.id.empty()) out.text("id", request.id);
+  if (request.id_ttl != TallyRequest{}.id_ttl) out.duration("id_ttl", request.id_ttl);
   if (request.ttl) out.duration("ttl", *request.ttl);
   if (!request.at) return {};
   const Result<std::string> at = request_time(*request.at);
@@ -341,6 +427,15 @@ Result<std::string> target_of(std::string_view tally, const TallyRange& range) {
 
 Result<std::string> encode(const TalliesReadRequest& request) {
   JsonObject body;
+  if (!request.reads.empty()) {
+    std::string reads = "[";
+    for (const TalliesReadRequest::Read& read : request.reads) {
+      const Result<std::string> one = read_json(read);
+      if (!one) return std::unexpected(one.error());
+      reads.append(reads.size() > 1 ? "," : "").append(*one);
+    }
+    return body.raw("reads", reads + "]").finish();
+  }
   body.raw("keys", json_array(request.keys, json_text));
   const auto add = [&](std::string_view end, const std::string& time) { body.text(end, time); };
   if (Result<void> ok = write_range(request.range, add); !ok) {
@@ -353,10 +448,20 @@ Result<TalliesReadRequest> decode_tallies_read_request(std::string_view body) {
   const Result<Json> json = parse_body(body);
   if (!json) return std::unexpected(json.error());
   Fields fields(*json);
-  fields.require("keys");
   TalliesReadRequest request;
+  if (const std::optional<std::vector<Json>> reads = fields.array("reads")) {
+    if (reads->size() > tallies::kMaxReads) fields.complain("reads", "are more than 10000");
+    for (std::size_t i = 0; i < std::min(reads->size(), tallies::kMaxReads); ++i) {
+      Fields inner = fields.element("reads", i, (*reads)[i]);
+      request.reads.push_back(take_read(inner));
+      fields.absorb(std::move(inner));
+    }
+    if (Result<void> ok = fields.finish(); !ok) return std::unexpected(std::move(ok.error()));
+    return request;
+  }
+  fields.require("keys");
   request.keys = fields.texts("keys").value_or(std::vector<std::string>());
-  request.range = {fields.time("from"), fields.time("to")};
+  request.range = take_range(fields);
   if (request.keys.size() > tallies::kMaxReads) fields.complain("keys", "are more than 10000");
   if (Result<void> ok = fields.finish(); !ok) return std::unexpected(std::move(ok.error()));
   return request;
@@ -400,7 +505,7 @@ Problem other_tally(const OtherTally& other) {
 OtherTally read_other_tally(JsonReader& body) {
   OtherTally other{body.text("kind"), TallyWindow::none};
   if (body.any("window")) {
-    other.window = value_of(kWindows, body.text("window")).value_or(TallyWindow::none);
+    other.window = window_named(body.text("window")).value_or(TallyWindow::none);
   }
   return other;
 }
@@ -448,6 +553,79 @@ Response encode(const std::vector<std::optional<TallyReading>>& readings,
 Response encode_contains(TallyKind kind, bool may_contain) {
   return json_response(
       200, JsonObject().text("kind", name_of(kind)).boolean("value", may_contain).finish());
+}
+
+Result<std::string> reading_json(const TallyReading& reading,
+                                 const std::optional<std::string>& item,
+                                 std::optional<std::size_t> limit, DataForm form) {
+  const Result<std::string> value = asked_json(reading.kind, reading.value, item, limit, form);
+  if (!value) return std::unexpected(value.error());
+  JsonObject out;
+  out.text("kind", name_of(reading.kind));
+  if (reading.window != TallyWindow::none && !item) out.text("window", name_of(reading.window));
+  return out.raw("value", *value).finish();
+}
+
+Result<Response> encode(const TallySeries& series, const std::optional<std::string>& item,
+                        std::optional<std::size_t> limit, DataForm form) {
+  std::string rows = "[";
+  for (const TallySeries::Row& row : series.rows) {
+    const Result<std::string> value = asked_json(series.kind, row.value, item, limit, form);
+    if (!value) return std::unexpected(value.error());
+    JsonObject one;
+    one.time("at", row.at).raw("value", *value);
+    rows.append(rows.size() > 1 ? "," : "").append(one.finish());
+  }
+  JsonObject body;
+  body.text("kind", name_of(series.kind));
+  if (series.window != TallyWindow::none) body.text("window", name_of(series.window));
+  return json_response(200, body.raw("series", rows + "]").finish());
+}
+
+Result<std::optional<TallySeries>> decode_tally_series(const Response& response, DataForm form) {
+  if (problem_code(response) == Code::not_found) return std::nullopt;
+  JsonReader body(response.body);
+  TallySeries series;
+  const auto kind = value_of(kTallyKinds, body.text("kind"));
+  if (!kind) body.fail();
+  series.kind = kind.value_or(TallyKind::sum);
+  series.window = read_window(body);
+  body.each("series", [&](JsonReader& row) {
+    const Time at = row.time("at");
+    series.rows.push_back(
+        {at, read_value(row, series.kind, form).value_or(TallyValue(std::monostate()))});
+  });
+  if (Result<void> ok = body.finish(); !ok) return std::unexpected(std::move(ok.error()));
+  return series;
+}
+
+Response encode(const TallyPage& page) {
+  JsonObject body;
+  body.raw("tallies", json_array(page.tallies, [](const ListedTally& tally) {
+             JsonObject row;
+             row.text("key", tally.name).text("kind", tally.kind);
+             if (tally.window == TallyWindow::none) {
+               row.raw("window", "null");
+             } else {
+               row.text("window", name_of(tally.window));
+             }
+             return row.finish();
+           }));
+  add_cursor(body, page.cursor);
+  return json_response(200, body.finish());
+}
+
+Result<TallyPage> decode_tally_page(const Response& response) {
+  JsonReader body(response.body);
+  TallyPage page;
+  body.each("tallies", [&](JsonReader& row) {
+    std::string name = row.text("key");
+    std::string kind = row.text("kind");
+    page.tallies.push_back({std::move(name), std::move(kind), read_window(row)});
+  });
+  page.cursor = read_cursor(body);
+  if (Result<void> ok = body.finish(); !ok) return std::unexpected(std::move(ok.error()));
+  return page;
 }
 
 Response no_tally() { return problem(Code::not_found, "there is no such tally"); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 
@@ -149,6 +150,22 @@ std::optional<Duration> parse_duration(std::string_view text) {
   const std::optional<Duration> unit = unit_of(text.substr(digits));
   if (!count || !unit || *count > kLongest / *unit) return std::nullopt;
   return *count * *unit;
+}
+
+std::optional<Duration> duration_of_seconds(double seconds) {
+  if (!(seconds >= 0) || seconds > std::chrono::duration<double>(kLongest).count()) {
+    return std::nullopt;
+  }
+  return Duration(std::llround(seconds * 1'000));
+}
+
+std::optional<Duration> parse_duration_or_seconds(std::string_view text) {
+  double seconds = 0;
+  const char* const begin = std::to_address(text.begin());
+  const char* const end = begin + text.size();
+  const auto [at, error] = std::from_chars(begin, end, seconds, std::chars_format::fixed);
+  if (error == std::errc() && at == end) return duration_of_seconds(seconds);
+  return parse_duration(text);
 }
 
 std::string format_time(Time time) {

@@ -15,6 +15,12 @@ namespace once::wire {
 // more than ten years.
 std::optional<Duration> parse_duration(std::string_view text);
 
+// A number of seconds, to the millisecond. Nothing for a negative one, and for more than ten years.
+std::optional<Duration> duration_of_seconds(double seconds);
+
+// A duration of a query or a header: as parse_duration(), or a number of seconds.
+std::optional<Duration> parse_duration_or_seconds(std::string_view text);
+
 // RFC 3339, to the millisecond and in UTC: 2026-11-15T09:30:00.000Z.
 std::string format_time(Time time);
 

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wire/json.h"
+
 namespace once::wire {
 namespace {
 
@@ -43,6 +49,25 @@ TEST(ApiText, WhatIsNoTimeIsNothing) {
         "2026-11-15T09:60:00Z", "1969-12-31T23:59:59Z", "2026-11-15T09:30:00.Z",
         "2026-11-15T09:30:00Zx", "2026-1-15T09:30:00Z", "9999-12-31T23:59:59.999-23:59"}) {
     EXPECT_EQ(parse_time(text), std::nullopt) << text;
+  }
+}
+
+TEST(ApiText, WhatNeedsAnEscapeGetsOneWhereverItStands) {
+  for (std::size_t at = 0; at < 20; ++at) {
+    std::string text(20, 'a');
+    EXPECT_EQ(json_text(text), '"' + text + '"');
+    const std::string before = '"' + text.substr(0, at);
+    const std::string after = text.substr(at + 1) + '"';
+    for (const auto& [c, escaped] : std::vector<std::pair<char, std::string>>{{'"', "\\\""},
+                                                                              {'\\', "\\\\"},
+                                                                              {'\n', "\\u000a"},
+                                                                              {'\x1f', "\\u001f"},
+                                                                              {'\x7f', "\x7f"}}) {
+      text[at] = c;
+      EXPECT_EQ(json_text(text), before + escaped + after) << at;
+    }
+    text[at] = '\xff';
+    EXPECT_EQ(json_text(text), before + "\xef\xbf\xbd" + after) << at;
   }
 }
 

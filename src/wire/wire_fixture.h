@@ -21,8 +21,9 @@ namespace once {
 #define ONCE_MEMBERS(Type, ...) \
   inline auto members_of(const Type& object) { const auto& [__VA_ARGS__] = object; return std::tie(__VA_ARGS__); }
 ONCE_MEMBERS(Ticket, text)
-ONCE_MEMBERS(ClaimRequest, owner, request, payload, lease, ttl)
-ONCE_MEMBERS(Claimed, ticket, fence, attempt, lease_until, repeated)
+ONCE_MEMBERS(ClaimRequest, owner, request, payload, lease, ttl, keep_abandoned)
+ONCE_MEMBERS(EarlierFailure, failure, failed, attempt)
+ONCE_MEMBERS(Claimed, ticket, fence, attempt, lease_until, repeated, previous)
 ONCE_MEMBERS(Busy, owner, lease_until, claimed)
 ONCE_MEMBERS(Done, result, completed, failed)
 ONCE_MEMBERS(Renewed, lease_until)
@@ -30,32 +31,37 @@ ONCE_MEMBERS(Settled, replayed)
 ONCE_MEMBERS(ClaimState, kind, owner, fence, attempt, claimed, lease_until, completed, kept_until, result)
 ONCE_MEMBERS(Appended, first, last, replayed)
 ONCE_MEMBERS(NotNext, next)
-ONCE_MEMBERS(LogPage, events, next)
-ONCE_MEMBERS(LogEnds, oldest, next)
+ONCE_MEMBERS(LogPage, events, next, closed)
+ONCE_MEMBERS(LogEnds, oldest, next, closed)
 ONCE_MEMBERS(TallyShape, kind, window, precision, counters, capacity, rate, own)
 ONCE_MEMBERS(CountedItem, item, count)
 ONCE_MEMBERS(TallyRequest, shape, input, id, id_ttl, at, ttl)
 ONCE_MEMBERS(BloomAnswer, state)
 ONCE_MEMBERS(Tallied, replayed, value)
 ONCE_MEMBERS(OtherTally, kind, window)
-ONCE_MEMBERS(TallyRange, from, to)
 ONCE_MEMBERS(TallyReading, kind, window, value)
 ONCE_MEMBERS(Effects::Append, stream, events)
-ONCE_MEMBERS(Effects::Document, name, content, condition)
+ONCE_MEMBERS(Effects::Document, name, action, content, patch, condition)
 ONCE_MEMBERS(Effects::Tally, name, request)
 namespace claims {
-ONCE_MEMBERS(Seen, first, repeated)
+ONCE_MEMBERS(Seen, first, repeated, at)
+ONCE_MEMBERS(SeenMark, at, until)
+ONCE_MEMBERS(ClaimFilter, prefix, kind, owner, older_than)
+ONCE_MEMBERS(BulkRequest, filter, name, cursor, limit, dry_run)
+ONCE_MEMBERS(BulkOutcome, count, cursor)
 ONCE_MEMBERS(ListedClaim, name, state)
 ONCE_MEMBERS(ClaimPage, claims, cursor)
 }
 namespace documents {
 ONCE_MEMBERS(IfMatch, etag)
 ONCE_MEMBERS(PreconditionFailed, etag)
+ONCE_MEMBERS(DoesNotApply, why)
 }
 namespace effects {
 ONCE_MEMBERS(ClaimPart, name, ticket)
 ONCE_MEMBERS(Request, name_space, id, id_ttl, claim, effects, tally_bytes)
 ONCE_MEMBERS(Made, replayed, appended, etags, tallied)
+ONCE_MEMBERS(Sealed, token)
 ONCE_MEMBERS(Refused, part, index, why)
 }
 namespace wire {
@@ -64,13 +70,15 @@ ONCE_MEMBERS(RenewRequest, ticket, lease)
 ONCE_MEMBERS(CompleteRequest, ticket, result)
 ONCE_MEMBERS(ReleaseRequest, ticket, failure, how)
 ONCE_MEMBERS(SeenRequest, ids, ttl, request)
-ONCE_MEMBERS(AppendBatch, events, batch, expect, ttl)
+ONCE_MEMBERS(AppendBatch, events, batch, expect, ttl, ids, id_ttl)
 ONCE_MEMBERS(TrimRequest, before)
 ONCE_MEMBERS(PutRequest, content, condition, id)
 ONCE_MEMBERS(RemoveRequest, etag, id)
-ONCE_MEMBERS(TalliesReadRequest, keys, range)
+ONCE_MEMBERS(TalliesReadRequest, keys, range, reads)
 }
 #undef ONCE_MEMBERS
+// What it does follows from its text.
+inline auto members_of(const MergePatch& patch) { return std::tie(patch.text); }
 // clang-format on
 
 template <class T>

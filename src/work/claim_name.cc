@@ -46,6 +46,20 @@ std::optional<Identity> of_body(const std::string& body) {
   return whole ? std::optional(identity) : std::nullopt;
 }
 
+// A text as it is, anything else as JSON. Nothing if the body is no JSON or has nothing there.
+std::optional<std::string> at_pointer(const std::string& body, const std::string& pointer) {
+  const Result<Json> json = parse_json(body);
+  if (!json) return std::nullopt;
+  Json value;
+  if (json->at_pointer(pointer).get(value) != simdjson::SUCCESS || value.is_null()) {
+    return std::nullopt;
+  }
+  std::string_view text;
+  std::string found =
+      value.get(text) == simdjson::SUCCESS ? std::string(text) : canonical_json(value);
+  return found.empty() ? std::nullopt : std::optional(std::move(found));
+}
+
 // In binary mode an event's attributes are the message's, with a prefix that depends on the
 // protocol.
 std::optional<Identity> of_attributes(const Message& message) {
@@ -92,6 +106,11 @@ Result<std::string> claim_of(std::string_view queue, const Message& message, con
     const auto found = message.attributes.find(rule.attribute);
     if (found != message.attributes.end() && !found->second.empty()) {
       return fitting(queue, "key/", found->second);
+    }
+  }
+  if (!rule.pointer.empty()) {
+    if (const auto found = at_pointer(message.body, rule.pointer)) {
+      return fitting(queue, "key/", *found);
     }
   }
   if (rule.body) return fitting(queue, "body/", sha256_hex(message.body));

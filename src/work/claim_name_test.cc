@@ -30,6 +30,16 @@ TEST(ClaimOfAMessage, ABodyIsTheKeyOnRequest) {
   EXPECT_NE(claim(with_id("1", "same"), rule), claim(with_id("1", "other"), rule));
 }
 
+TEST(ClaimOfAMessage, APointerIntoTheBodyGoesBeforeTheId) {
+  const KeyRule rule{.pointer = "/order/id"};
+  EXPECT_EQ(claim(with_id("1", R"({"order":{"id":"o-7","n":1}})"), rule), "work/4:jobs/key/o-7");
+  EXPECT_EQ(claim(with_id("2", R"({"order":{"id":7}})"), rule), "work/4:jobs/key/7");
+  EXPECT_EQ(claim(with_id("2", R"({"order":{"id":7.0}})"), rule), "work/4:jobs/key/7");
+  for (const char* body : {R"({"order":{}})", R"({"order":{"id":null}})", "no JSON", ""}) {
+    EXPECT_EQ(claim(with_id("3", body), rule), "work/4:jobs/id/3") << body;
+  }
+}
+
 TEST(ClaimOfAMessage, H31_IsScopedToItsQueue) {
   EXPECT_NE(claim_of("a", with_id("1"), {}).value(), claim_of("b", with_id("1"), {}).value());
   EXPECT_NE(claim_of("a", with_id("/id/1"), {}).value(),

@@ -4,6 +4,9 @@
 #include <exception>
 #include <utility>
 
+#include "base/digest.h"
+#include "base/names.h"
+
 namespace once::work {
 namespace {
 
@@ -165,18 +168,20 @@ Result<void> DeliveryHandler::send_dead(const Message& message, const std::strin
                                         const std::string& reason) const {
   const Result<DeadLetter> dead = queue_.dead_letter(message, reason);
   if (!dead) return std::unexpected(dead.error());
-  if (dead->has_reason || key.empty()) return {};
-  // The letter is written: that its reason is not is no failure of the message's.
+  if (key.empty()) return {};
+  // The letter is written: that its record is not is no failure of the message's.
   if (const Result<void> recorded = record_reason(key, reason); !recorded) {
     trouble_(recorded.error());
   }
   return {};
 }
 
-// In a claim of its own: the message's must be free when the letter is put back.
+// A failed claim that operators find (`once claim list --state failed`). It has a name of its own,
+// because the message's claim must be free when the letter is put back (docs/hazards.md#h31).
 Result<void> DeliveryHandler::record_reason(const std::string& key,
                                             const std::string& reason) const {
-  const std::string name = "dead/" + key;
+  std::string name = "dead/" + key;
+  if (!keys::check_name(name)) name = "dead/#" + sha256_hex(key);
   Claims& claims = once_.claims();
   if (const auto forgotten = claims.forget(name); !forgotten) {
     return std::unexpected(forgotten.error());

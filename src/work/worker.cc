@@ -2,6 +2,7 @@
 #include <condition_variable>
 #include <deque>
 #include <map>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -74,6 +75,13 @@ class Worker::Loop {
   std::size_t under_way() const {
     const Lock lock(mutex_);
     return taken_;
+  }
+
+  std::optional<Duration> lag() const {
+    const Lock lock(mutex_);
+    if (taken_ == 0) return Duration::zero();
+    if (sent_.empty()) return std::nullopt;
+    return std::max(Duration::zero(), clock_.now() - *sent_.begin());
   }
 
   void on_delivery(std::function<void(const DeliveryReport&)> tell) { report_ = std::move(tell); }
@@ -159,6 +167,7 @@ class Worker::Loop {
           behind.emplace_back(std::move(taken), came_back->second.back);
         } else {
           ++taken_;
+          if (taken.message->sent) sent_.insert(*taken.message->sent);
           unclaimed_.emplace(taken.message, now);
           enqueue(std::move(taken));
         }
@@ -199,7 +208,10 @@ class Worker::Loop {
   // They are no longer here.
   void forget(const std::vector<Taken>& messages) ONCE_REQUIRES(mutex_) {
     taken_ -= messages.size();
-    for (const Taken& taken : messages) unclaimed_.erase(taken.message);
+    for (const Taken& taken : messages) {
+      unclaimed_.erase(taken.message);
+      if (taken.message->sent) sent_.erase(sent_.find(*taken.message->sent));
+    }
   }
 
   void serve() {
@@ -353,7 +365,8 @@ class Worker::Loop {
   std::deque<Taken> ready_ ONCE_GUARDED_BY(mutex_);
   std::map<std::string, std::deque<Taken>> waiting_ ONCE_GUARDED_BY(mutex_);  // By group.
   std::map<std::string, GroupReturn> group_returns_ ONCE_GUARDED_BY(mutex_);
-  std::size_t taken_ ONCE_GUARDED_BY(mutex_) = 0;  // Ready, waiting or being handled.
+  std::size_t taken_ ONCE_GUARDED_BY(mutex_) = 0;     // Ready, waiting or being handled.
+  std::multiset<Time> sent_ ONCE_GUARDED_BY(mutex_);  // Of those that tell when they were.
   std::map<MessagePtr, Time> unclaimed_ ONCE_GUARDED_BY(mutex_);  // Since when they are here.
   std::size_t holding_ ONCE_GUARDED_BY(mutex_) = 0;               // Until the store answers.
   Time paused_until_ ONCE_GUARDED_BY(mutex_);                     // For the broker.
@@ -376,5 +389,6 @@ void Worker::on_trouble(std::function<void(const Error&)> tell) {
 Result<void> Worker::run() { return loop_->run(); }
 void Worker::stop() { loop_->stop(); }
 std::size_t Worker::under_way() const { return loop_->under_way(); }
+std::optional<Duration> Worker::lag() const { return loop_->lag(); }
 
 }  // namespace once

@@ -44,7 +44,7 @@ TEST(Bounds, OnesThatMakeNoSenseAreRefusedByName) {
            std::pair("--max-body", "0"),
            std::pair("--max-header", "many"),
            std::pair("--threads", "257"),
-           std::pair("--idle-timeout", "75"),
+           std::pair("--idle-timeout", "75 s"),
            std::pair("--receive-timeout", "0s"),
            std::pair("--send-timeout", "2h"),
            std::pair("--request-timeout", "61s"),

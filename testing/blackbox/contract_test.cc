@@ -2,6 +2,8 @@
 // says of the answer. What each means in depth is proved beside the code.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "testing/blackbox/served_store.h"
 #include "testing/raw_http.h"
 #include "testing/server_process.h"
@@ -92,8 +94,12 @@ TEST_F(Contract, AHolderRenewsCompletesAndReleases) {
   EXPECT_FALSE(replayed(post(200, "", "/v1/claims/a/complete", complete)));
   EXPECT_TRUE(replayed(post(200, "", "/v1/claims/a/complete", complete)));
   post(422, code("mismatch"), "/v1/claims/a/complete", with_ticket(ticket, R"(,"result":2)"));
-  post(200, "", "/v1/claims/b/release", with_ticket(take("b"), R"(,"failure":"x","final":false)"));
+  post(200, "", "/v1/claims/b/release", with_ticket(take("b")));
   get(404, code("not_found"), "/v1/claims/b");
+  post(200, "", "/v1/claims/b/release", with_ticket(take("b"), R"(,"failure":"x","final":false)"));
+  const RawAnswer free = get(200, R"("state":"free")", "/v1/claims/b");
+  EXPECT_EQ(field(free, "failure"), "x");
+  EXPECT_NE(field(free, "failed_at"), "");
   post(200, "", "/v1/claims/b/release", with_ticket(take("b"), R"(,"failure":"x","final":true)"));
   post(200, R"("state":"failed","failure":"x")", "/v1/claims/b", "{}");
 }
@@ -112,14 +118,17 @@ TEST_F(Contract, AClaimIsShownListedAndForgottenAndItsOldTicketFenced) {
 }
 
 TEST_F(Contract, IdsAreSeenInOrderOnce) {
-  post(200, R"({"first":[true,true,false]})", "/v1/seen",
+  post(200, R"({"first":[true,true,false],"at":[")", "/v1/seen",
        R"({"ids":["a","b","a"],"ttl":"1h","request":"r"})");
-  post(200, R"({"first":[true,true,false]})", "/v1/seen",
+  post(200, R"({"first":[true,true,false],"at":[")", "/v1/seen",
        R"({"ids":["a","b","a"],"ttl":"1h","request":"r"})");
-  post(200, R"({"first":[false,true]})", "/v1/seen", R"({"ids":["a","c"]})");
-  get(200, R"("state":"done")", "/v1/claims/a");
-  expect(204, "", "DELETE", "/v1/claims/a");
-  post(200, R"({"first":[true]})", "/v1/seen", R"({"ids":["a"]})");
+  post(200, R"({"first":[false,true],"at":[")", "/v1/seen", R"({"ids":["a","c"]})");
+  get(404, code("not_found"), "/v1/claims/a");
+  get(200, R"({"id":"a","at":"20)", "/v1/seen/a");
+  expect(204, "", "DELETE", "/v1/seen/a");
+  expect(404, code("not_found"), "DELETE", "/v1/seen/a");
+  get(404, code("not_found"), "/v1/seen/a");
+  post(200, R"({"first":[true],"at":[")", "/v1/seen", R"({"ids":["a"]})");
   const auto ids = [](int count) {
     std::string list = "\"i0\"";
     for (int i = 1; i < count; ++i) list += ",\"i" + std::to_string(i) + "\"";
@@ -128,6 +137,83 @@ TEST_F(Contract, IdsAreSeenInOrderOnce) {
   // Where each is a request, the servers here do some 1,400 a second.
   post(200, "true", "/v1/seen", ids(ServedStore::harness().is_slow ? 2'000 : 10'000));
   post(400, code("invalid"), "/v1/seen", ids(10'001));
+}
+
+TEST_F(Contract, ASeenIdKeepsNobodyFromItsClaimNorAClaimFromItsId) {
+  post(200, R"({"first":[true],)", "/v1/seen", R"({"ids":["job-77"]})");
+  post(201, "", "/v1/claims/job-77", "{}");
+  post(201, "", "/v1/claims/job-78", "{}");
+  post(200, R"({"first":[true],)", "/v1/seen", R"({"ids":["job-78"]})");
+}
+
+TEST_F(Contract, AbandonedClaimsAreListedAndForgottenInBulk) {
+  for (const char* key : {"x-1", "x-2", "y-1"}) {
+    post(201, "", std::string("/v1/claims/") + key, R"({"lease":"1ms","owner":"gone"})");
+  }
+  post(201, "", "/v1/claims/x-held", R"({"lease":"1h"})");
+  const auto abandoned = [&] {
+    return get(200, "", "/v1/claims?state=abandoned&prefix=x-&owner=gone&older_than=0s").body;
+  };
+  while (abandoned().find("x-1") == std::string::npos ||
+         abandoned().find("x-2") == std::string::npos) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(abandoned().find("y-1"), std::string::npos);
+  get(200, R"("state":"abandoned")", "/v1/claims/x-1");
+  get(200, R"({"claims":[],"cursor":)", "/v1/claims?state=abandoned&older_than=1h");
+  const std::string meant = R"({"prefix":"x-","state":"abandoned")";
+  post(200, R"({"forgotten":2,"cursor":null})", "/v1/bulk/claims/forget",
+       meant + R"(,"dry_run":true})");
+  post(200, R"({"forgotten":2,"cursor":null})", "/v1/bulk/claims/forget", meant + "}");
+  get(404, "", "/v1/claims/x-1");
+  get(200, R"("state":"busy")", "/v1/claims/x-held");
+  post(400, code("invalid"), "/v1/bulk/claims/forget", "{}");
+}
+
+TEST_F(Contract, AFailureIsKeptToldAndMayBeRetried) {
+  const std::string ticket = take("a");
+  post(200, "", "/v1/claims/a/release", with_ticket(ticket, R"(,"failure":"no luck")"));
+  get(200, R"("state":"free")", "/v1/claims/a");
+  get(200, R"("failure":"no luck")", "/v1/claims/a");
+  const RawAnswer next =
+      post(201, R"("previous":{"failure":"no luck","failed_at":"20)", "/v1/claims/a", "{}");
+  EXPECT_NE(next.body.find(R"("attempt":2)"), std::string::npos) << next.body;
+  const std::string second = field(next, "ticket");
+  post(200, "", "/v1/claims/a/release", with_ticket(second, R"(,"failure":"broken","final":true)"));
+  post(200, R"("state":"failed")", "/v1/claims/a", "{}");
+  post(200, R"({"retried":1,"cursor":null})", "/v1/bulk/claims/retry", R"({"state":"failed"})");
+  get(200, R"("state":"free")", "/v1/claims/a");
+  post(201, R"("attempt":3)", "/v1/claims/a", "{}");
+  post(200, R"({"released":1,"cursor":null})", "/v1/bulk/claims/release", R"({"key":"a"})");
+  post(201, R"("attempt":4)", "/v1/claims/a", "{}");
+}
+
+// Each once, although all is asked for twice.
+TEST_F(Contract, WhatIsTakenAwayIsInTheAuditLog) {
+  const std::string there = "Once-Namespace: once\r\n";
+  const std::string before = field(get(200, "", "/v1/logs/audit?order=desc&limit=1", there), "key");
+  EXPECT_EQ(before, "");
+  take("audited");
+  post(201, "", "/v1/logs/audited", R"({"events":[{"data":1},{"data":2}]})");
+  const RawAnswer put = expect(201, "", "PUT", "/v1/docs/audited", "x", "If-None-Match: *\r\n");
+  const std::string match = "If-Match: " + put.header("ETag") + "\r\n";
+  for (const int again : {0, 1}) {
+    peer_.call("DELETE", "/v1/claims/audited", "", "X-Request-Id: forget-1\r\n");
+    peer_.call("POST", "/v1/logs/audited/trim", R"({"before":2})", "");
+    peer_.call("DELETE", "/v1/docs/audited", "", match);
+    const RawAnswer log = get(200, "", "/v1/logs/audit", there);
+    std::size_t events = 0;
+    for (std::size_t at = 0; (at = log.body.find(R"("action":)", at + 1)) != std::string::npos;) {
+      ++events;
+    }
+    EXPECT_EQ(events, 3U) << again << log.body;
+    const std::string forgotten =
+        R"("data":{"action":"claim.forget","namespace":"default","key":"audited","token":null,)"
+        R"("from":"127.0.0.1","request_id":"forget-1"})";
+    EXPECT_NE(log.body.find(forgotten), std::string::npos) << log.body;
+  }
+  post(403, code("forbidden"), "/v1/logs/audit", R"({"events":[{"data":1}]})", there);
+  expect(403, code("forbidden"), "DELETE", "/v1/logs/audit", "", there);
 }
 
 TEST_F(Contract, HotKeysAreThoseWithConflicts) {
@@ -334,6 +420,9 @@ TEST_F(Contract, TheServerTellsWhatItIs) {
   get(200, R"("status":"ready")", "/readyz");
   get(200, "openapi: 3.1.0", "/openapi.yaml");
   EXPECT_TRUE(get(200, "Once", "/").header("Content-Type").starts_with("text/html"));
+  const RawAnswer console = get(200, "/console/main.js", "/", "Accept: text/html\r\n");
+  EXPECT_TRUE(console.header("Content-Security-Policy").starts_with("default-src 'self';"));
+  get(200, R"("access":"admin")", "/v1/whoami");
 }
 
 }  // namespace

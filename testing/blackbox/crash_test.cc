@@ -61,8 +61,8 @@ TEST(Crash, UnderKillsNothingAcknowledgedIsLostNothingIsDoubledAndThereIsNoGap) 
     const std::string name = "j" + std::to_string(c) + "-0";
     const RawAnswer claim = judge.call("GET", "/v1/claims/" + name, "");
     EXPECT_NE(claim.body.find(R"("state":"done")"), std::string::npos) << claim.body;
-    EXPECT_EQ(judge.call("POST", "/v1/seen", R"({"ids":["s)" + name + R"("]})").body,
-              R"({"first":[false]})");
+    const RawAnswer seen = judge.call("POST", "/v1/seen", R"({"ids":["s)" + name + R"("]})");
+    EXPECT_TRUE(seen.body.starts_with(R"({"first":[false])")) << seen.body;
   }
 }
 

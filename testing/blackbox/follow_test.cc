@@ -53,6 +53,19 @@ TEST_F(Follow, SeesWhatIsThereAndWhatIsAppendedLater) {
   for (int i = 3; i <= 4; ++i) EXPECT_TRUE(event_of(peer).starts_with("id: " + std::to_string(i)));
 }
 
+TEST_F(Follow, EndsWithTheLog) {
+  append(1, 1);
+  RawHttp peer = follower("/v1/logs/s?follow=true");
+  EXPECT_TRUE(event_of(peer).starts_with("id: 1"));
+  RawHttp closer(server_.port());
+  ASSERT_EQ(closer.call("POST", "/v1/logs/s/close", "{}", "")->status, 200);
+  EXPECT_TRUE(event_of(peer).starts_with("event: end\n"));
+  EXPECT_TRUE(event_of(peer).ends_with("(ended)"));
+  RawHttp late = follower("/v1/logs/s?follow=true");
+  EXPECT_TRUE(event_of(late).starts_with("id: 1"));
+  EXPECT_TRUE(event_of(late).starts_with("event: end\n"));
+}
+
 TEST_F(Follow, ResumesAfterTheLastEventWithTheSameBytes) {
   append(1, 5);
   RawHttp whole = follower("/v1/logs/s", "Accept: text/event-stream\r\n");
@@ -61,6 +74,18 @@ TEST_F(Follow, ResumesAfterTheLastEventWithTheSameBytes) {
   RawHttp resumed = follower("/v1/logs/s", "Accept: text/event-stream\r\nLast-Event-ID: 3\r\n");
   EXPECT_EQ(event_of(resumed), events[3]);
   EXPECT_EQ(event_of(resumed), events[4]);
+}
+
+TEST_F(Follow, BeginsAtATimeWhetherThatIsPastOrYetToCome) {
+  append(1, 1);
+  RawHttp past = follower("/v1/logs/s?follow=true&since=2000-01-01T00:00:00Z");
+  EXPECT_TRUE(event_of(past).starts_with("id: 1"));
+  RawHttp never = follower("/v1/logs/s?follow=true&since=2999-01-01T00:00:00Z");
+  append(2, 1);
+  EXPECT_TRUE(event_of(past).starts_with("id: 2"));
+  RawHttp closer(server_.port());
+  ASSERT_EQ(closer.call("POST", "/v1/logs/s/close", "{}", "")->status, 200);
+  EXPECT_TRUE(event_of(never).starts_with("event: end\n"));
 }
 
 TEST_F(Follow, ALimitEndsIt) {

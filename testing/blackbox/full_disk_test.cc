@@ -115,7 +115,8 @@ TEST_F(FullDisk, WritesAreRefusedBeforehandAndGoOnByThemselvesWhenThereIsRoom) {
   expect_all_acknowledged(peer);
   disk.free();
   EXPECT_EQ(put_until_refused(peer, 5).status, 0);
-  EXPECT_EQ(peer.call("POST", "/v1/seen", R"({"ids":["i"]})")->body, R"({"first":[true]})");
+  const auto seen = peer.call("POST", "/v1/seen", R"({"ids":["i"]})");
+  EXPECT_TRUE(seen->body.starts_with(R"({"first":[true])")) << seen->body;
   expect_all_acknowledged(peer);
   EXPECT_EQ(peer.call("GET", "/v1/tallies/t")->status, 404);
 }
@@ -144,7 +145,7 @@ TEST_F(FullDisk, AWriteThatFailsHalfWayIsUnknownAndTheRestIsThereAfterARestart) 
   RawHttp peer(server.port());
   const rlimit small{8 * kMiB, RLIM_INFINITY};
   ASSERT_EQ(::prlimit(server.pid(), RLIMIT_FSIZE, &small, nullptr), 0);
-  expect_problem(put_until_refused(peer, 300), 500, "unknown");
+  expect_problem(put_until_refused(peer, 300), 504, "unknown");
   const int unknown = next_ - 1;
   expect_problem(put_until_refused(peer, 1), 503, "unavailable");
   EXPECT_EQ(peer.call("GET", "/healthz")->status, 200);

@@ -306,6 +306,46 @@ TEST(ProxyCarrying, MoreThanMayWaitAreToldToComeBack) {
   EXPECT_EQ(first.receive()->status, 201);
 }
 
+// Each waits until its client reads, which it never does.
+TEST(ProxyCarrying, SlowReadersHoldUpNobodyElse) {
+  const std::string large = http_answer("200 OK", std::string(8U << 20, 'x'));
+  Upstream upstream([&](const std::string& request, int number) {
+    return request.starts_with("GET /large") ? large : numbered(request, number);
+  });
+  ProxyProcess proxy(upstream.url(), "memory:", {"--workers", "4", "--upstream-timeout", "10m"});
+  std::vector<RawHttp> slow;
+  for (int i = 0; i < 10; ++i) {
+    slow.emplace_back(proxy.port());
+    slow.back().send("GET", "/large", "");
+  }
+  upstream.await_requests(4);
+  EXPECT_EQ(RawHttp(proxy.port()).call("GET", "/quick").value_or(RawAnswer{}).status, 201);
+  upstream.await_requests(11);
+  EXPECT_EQ(slow[0].receive()->body.size(), 8U << 20) << "late, and whole";
+}
+
+TEST(ProxyCarrying, BeyondTheBoundTheAnswerOfASlowReaderIsCutOff) {
+  const std::string large = http_answer("200 OK", std::string(8U << 20, 'x'));
+  Upstream upstream([&](const std::string&, int) { return large; });
+  ProxyProcess proxy(upstream.url(), "memory:",
+                     {"--workers", "8", "--slow-readers", "1", "--upstream-timeout", "10m",
+                      "--metrics-listen", "127.0.0.1:0"});
+  std::vector<RawHttp> slow;
+  for (int i = 0; i < 3; ++i) {
+    slow.emplace_back(proxy.port());
+    slow.back().send("GET", "/", "");
+  }
+  const std::string& line = proxy.ready_line();
+  const auto watchers = static_cast<std::uint16_t>(std::stoi(line.substr(line.rfind(':') + 1)));
+  while (!holds(RawHttp(watchers).call("GET", "/metrics").value_or(RawAnswer{}).body,
+                "\nonce_proxy_slow_readers_cut_total 2\n")) {
+    std::this_thread::yield();
+  }
+  int whole = 0;
+  for (RawHttp& client : slow) whole += client.receive() ? 1 : 0;
+  EXPECT_EQ(whole, 1);
+}
+
 TEST(ProxyCarrying, WhenItIsToldToStopItFinishesWhatIsInFlight) {
   Gate gate;
   Upstream upstream([&](const std::string& request, int number) {

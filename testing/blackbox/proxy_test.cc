@@ -212,7 +212,7 @@ int sent_with(const std::string& status, const std::vector<std::string>& options
   return upstream.requests();
 }
 
-TEST(Proxy, OnlyAnswers401And403And429And503FreeTheKey) {
+TEST(Proxy, H30_OnlyAnswers401And403And429And503FreeTheKey) {
   EXPECT_EQ(sent_with("401 Unauthorized"), 2);
   EXPECT_EQ(sent_with("403 Forbidden"), 2);
   EXPECT_EQ(sent_with("429 Too Many Requests"), 2);
@@ -223,12 +223,12 @@ TEST(Proxy, OnlyAnswers401And403And429And503FreeTheKey) {
   EXPECT_EQ(sent_with("302 Found"), 1);
 }
 
-TEST(Proxy, Retry5xxFreesThemAll) {
+TEST(Proxy, H30_Retry5xxFreesThemAll) {
   EXPECT_EQ(sent_with("500 Internal Server Error", {"--retry-5xx"}), 2);
   EXPECT_EQ(sent_with("404 Not Found", {"--retry-5xx"}), 1);
 }
 
-TEST(Proxy, AnUpstreamThatCannotBeReachedLeavesTheKeyFree) {
+TEST(Proxy, H30_AnUpstreamThatCannotBeReachedLeavesTheKeyFree) {
   std::uint16_t port = 0;
   {
     Upstream gone(created);
@@ -256,8 +256,8 @@ std::string percent_encoded(const std::string& name) {
   return out;
 }
 
-// docs/hazards.md#h30: the upstream acted, or did not, and then the connection broke.
-TEST(Proxy, AnAnswerThatWasLostIsUnknownAndRefusedUntilItIsForgotten) {
+// The upstream acted, or did not, and then the connection broke.
+TEST(Proxy, H30_AnAnswerThatWasLostIsUnknownAndRefusedUntilItIsForgotten) {
   Upstream upstream([](const std::string& request, int number) {
     return number == 1 ? "" : created(request, number);
   });
@@ -279,7 +279,7 @@ TEST(Proxy, AnAnswerThatWasLostIsUnknownAndRefusedUntilItIsForgotten) {
   EXPECT_EQ(post(proxy, "k").body, "order 2");
 }
 
-TEST(Proxy, AnAnswerThatBreaksOffIsUnknownToo) {
+TEST(Proxy, H30_AnAnswerThatBreaksOffIsUnknownToo) {
   Upstream upstream([](const std::string&, int) {
     return std::string("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 9\r\n\r\nfour");
   });
@@ -289,7 +289,7 @@ TEST(Proxy, AnAnswerThatBreaksOffIsUnknownToo) {
   EXPECT_EQ(upstream.requests(), 1);
 }
 
-TEST(Proxy, AfterUnknownRetryFreesTheKey) {
+TEST(Proxy, H30_AfterUnknownRetryFreesTheKey) {
   Upstream upstream([](const std::string& request, int number) {
     return number == 1 ? "" : created(request, number);
   });
@@ -299,7 +299,7 @@ TEST(Proxy, AfterUnknownRetryFreesTheKey) {
   EXPECT_EQ(post(proxy, "k").body, "order 2");
 }
 
-TEST(Proxy, AnUpstreamThatTakesTooLongIsUnknown) {
+TEST(Proxy, H30_AnUpstreamThatTakesTooLongIsUnknown) {
   Gate gate;
   Upstream upstream([&](const std::string& request, int number) {
     gate.wait();

@@ -12,7 +12,7 @@
 namespace once::testing {
 namespace {
 
-constexpr int kClients = 50;
+constexpr int kRacers = 50;
 
 class Races : public ::testing::Test {
  protected:
@@ -21,10 +21,10 @@ class Races : public ::testing::Test {
   // What each of fifty clients is answered when all of them ask at the same time.
   template <class Ask>
   std::vector<RawAnswer> all_at_once(Ask ask) {
-    std::vector<RawAnswer> answers(kClients);
-    std::barrier start(kClients);
+    std::vector<RawAnswer> answers(kRacers);
+    std::barrier start(kRacers);
     std::vector<std::thread> clients;
-    for (int i = 0; i < kClients; ++i) {
+    for (int i = 0; i < kRacers; ++i) {
       clients.emplace_back([&, i] {
         RawHttp peer(server_.port());
         start.arrive_and_wait();
@@ -50,7 +50,7 @@ TEST_F(Races, OneOfFiftyHoldsAClaim) {
     const auto answers = all_at_once([&](RawHttp& peer, int) {
       return peer.call("POST", "/v1/claims/r" + std::to_string(round), "{}");
     });
-    EXPECT_EQ(by_status(answers), (std::map<int, int>{{201, 1}, {409, kClients - 1}}));
+    EXPECT_EQ(by_status(answers), (std::map<int, int>{{201, 1}, {409, kRacers - 1}}));
   }
 }
 
@@ -58,7 +58,9 @@ TEST_F(Races, AnIdIsFirstForOneOfFifty) {
   const auto answers = all_at_once(
       [](RawHttp& peer, int) { return peer.call("POST", "/v1/seen", R"({"ids":["x"]})"); });
   int first = 0;
-  for (const RawAnswer& answer : answers) first += answer.body == R"({"first":[true]})" ? 1 : 0;
+  for (const RawAnswer& answer : answers) {
+    first += answer.body.starts_with(R"({"first":[true])") ? 1 : 0;
+  }
   EXPECT_EQ(first, 1);
 }
 
@@ -71,7 +73,7 @@ TEST_F(Races, FiftyAppendersLeaveNoGapAndShareNoIndex) {
     EXPECT_EQ(answer.status, 201) << answer.body;
     ++bodies[answer.body];
   }
-  EXPECT_EQ(bodies.size(), static_cast<std::size_t>(kClients));
+  EXPECT_EQ(bodies.size(), static_cast<std::size_t>(kRacers));
   RawHttp peer(server_.port());
   const auto page = peer.call("GET", "/v1/logs/log?from=100&limit=1");
   EXPECT_NE(page->body.find("\"next\":101"), std::string::npos) << page->body;
@@ -84,9 +86,9 @@ TEST_F(Races, FiftyPatchesOfOneDocumentAreAllThere) {
     return client.call("PATCH", "/v1/docs/d", "{\"c" + std::to_string(i) + "\":1}",
                        "Content-Type: application/merge-patch+json\r\n");
   });
-  EXPECT_EQ(by_status(answers), (std::map<int, int>{{200, kClients}}));
+  EXPECT_EQ(by_status(answers), (std::map<int, int>{{200, kRacers}}));
   const std::string document = peer.call("GET", "/v1/docs/d")->body;
-  for (int i = 0; i < kClients; ++i) {
+  for (int i = 0; i < kRacers; ++i) {
     EXPECT_NE(document.find("\"c" + std::to_string(i) + "\":1"), std::string::npos) << i;
   }
 }
@@ -96,7 +98,7 @@ TEST_F(Races, FiftyMergesAreAllCounted) {
     return peer.call("POST", "/v1/tallies/t",
                      R"({"kind":"distinct","items":["i)" + std::to_string(i) + "\"]}");
   });
-  EXPECT_EQ(by_status(answers), (std::map<int, int>{{200, kClients}}));
+  EXPECT_EQ(by_status(answers), (std::map<int, int>{{200, kRacers}}));
   RawHttp peer(server_.port());
   EXPECT_EQ(peer.call("GET", "/v1/tallies/t")->body, R"({"kind":"distinct","value":50})");
 }

@@ -7,7 +7,7 @@ namespace {
 constexpr std::int64_t kBefore = 5;
 constexpr std::int64_t kOperand = 9;
 
-enum class State { absent, present, expired, changed };
+enum class State { absent, present, permanent, expired, changed };
 enum class Held { yes, no };
 
 struct Kind {
@@ -40,6 +40,10 @@ Prepared prepare(StoreConformance& test, const Key& key, State state) {
     case State::expired: return {std::nullopt, test.seed_expired(key, kBefore).version};
     case State::present: {
       const Item item = test.seed(key, kBefore, test.far_off());
+      return {item, item.version};
+    }
+    case State::permanent: {
+      const Item item = test.seed(key, kBefore);
       return {item, item.version};
     }
     case State::changed: {
@@ -116,6 +120,19 @@ TEST_P(StoreConformance, UnchangedLosesWhereTheVersionHasExpired) {
 }
 TEST_P(StoreConformance, UnchangedLosesToAChangedItemAndShowsIt) {
   expect_guard(*this, Guard::Kind::unchanged, State::changed, Held::no);
+}
+
+TEST_P(StoreConformance, PermanentHoldsWhereAnItemHasNoExpiry) {
+  expect_guard(*this, Guard::Kind::permanent, State::permanent, Held::yes);
+}
+TEST_P(StoreConformance, PermanentLosesToAnItemThatWillExpireAndShowsIt) {
+  expect_guard(*this, Guard::Kind::permanent, State::present, Held::no);
+}
+TEST_P(StoreConformance, PermanentLosesWhereTheKeyIsAbsent) {
+  expect_guard(*this, Guard::Kind::permanent, State::absent, Held::no);
+}
+TEST_P(StoreConformance, PermanentLosesWhereTheItemHasExpired) {
+  expect_guard(*this, Guard::Kind::permanent, State::expired, Held::no);
 }
 
 TEST_P(StoreConformance, AbsentHoldsAgainAfterAnErase) {

@@ -18,9 +18,12 @@ bool is_write(const RelayedRequest& request) {
                                              : request.operation == "TransactWriteItems";
 }
 
-bool is_write(std::string_view redis_commands) {
-  return redis_commands.find("EVALSHA") != std::string_view::npos ||
-         redis_commands.find("\r\nNX\r\n") != std::string_view::npos;
+// Of commands to Redis, or a statement to PostgreSQL.
+bool is_write(std::string_view bytes) {
+  const auto has = [&](std::string_view word) {
+    return bytes.find(word) != std::string_view::npos;
+  };
+  return has("EVALSHA") || has("\r\nNX\r\n") || has(".commit_apart(") || has(".commit_in_turn(");
 }
 
 Fault http_fault(WriteFault fault) {
@@ -67,6 +70,23 @@ const std::vector<std::shared_ptr<WireRelay>>& relays_before(const RedisCluster&
   return relays;
 }
 
+// The time in an answer of PostgreSQL: in its first row, after an integer 0 and an integer -1.
+// Returns whether it has one.
+bool move_time_of_postgres(std::string& bytes, Duration ahead) {
+  constexpr std::string_view kBefore("\0\0\0\4\0\0\0\0\0\0\0\4\xff\xff\xff\xff\0\0\0\10", 20);
+  const std::size_t at = bytes.find(kBefore);
+  if (at == std::string::npos || bytes.size() < at + kBefore.size() + 8) return false;
+  std::int64_t time = 0;
+  for (std::size_t i = 0; i < 8; ++i) {
+    time = time << 8 | static_cast<unsigned char>(bytes[at + kBefore.size() + i]);
+  }
+  time += ahead.count();
+  for (std::size_t i = 0; i < 8; ++i) {
+    bytes[at + kBefore.size() + i] = static_cast<char>(time >> (8 * (7 - i)));
+  }
+  return true;
+}
+
 struct ServedDirectory {
   const ServedStore store;
   const ServerProcess server{store.address()};
@@ -89,7 +109,8 @@ FaultyWay::FaultyWay(StoreAtAddress place) : place_(std::move(place)) {
       std::min(place_.address.find_first_not_of("0123456789", begin), place_.address.size());
   const auto server = static_cast<std::uint16_t>(std::stoi(place_.address.substr(begin, end)));
   std::uint16_t port = 0;
-  if (place_.address.starts_with("redis")) {
+  repeats_ = !place_.address.starts_with("postgres");
+  if (!repeats_ || place_.address.starts_with("redis")) {
     const RedisCluster* const cluster = RedisCluster::shared_with(server);
     if (cluster != nullptr) {
       use(relays_before(*cluster));
@@ -141,8 +162,9 @@ std::unique_ptr<Store> FaultyWay::open(std::optional<std::chrono::seconds> timeo
   return std::move(*store);
 }
 
-Once FaultyWay::connect(std::string name_space) const {
-  Result<Once> once = once::open(address_, std::move(name_space));
+Once FaultyWay::connect(std::string name_space, std::optional<std::chrono::seconds> timeout) const {
+  if (address_.starts_with("http://")) timeout.reset();  // Its calls have times of their own.
+  Result<Once> once = once::open(address(timeout), std::move(name_space));
   if (!once) throw std::runtime_error(once.error().message);
   return std::move(*once);
 }
@@ -208,6 +230,7 @@ void FaultyWay::skew_reply(std::string& bytes) {
   };
   move("$10\r\n", 10, ahead.count() / 1'000);
   move(":", 13, ahead.count());
+  if (move_time_of_postgres(bytes, ahead)) moved = true;
   if (!moved) return;
   --skewed_answers_;
   ++met_;
@@ -234,7 +257,9 @@ WireRelay::Fate FaultyWay::fate_for(std::size_t server, std::string_view bytes) 
     return WireRelay::Fate::stall;
   }
   if (is_held_up(bytes)) return WireRelay::Fate::delay;
-  return is_write(bytes) && is_due() ? wire_fate(fault_) : WireRelay::Fate::pass;
+  if (!is_write(bytes) || !is_due()) return WireRelay::Fate::pass;
+  const bool passes = fault_ == WriteFault::repeat && !repeats_;
+  return passes ? WireRelay::Fate::pass : wire_fate(fault_);
 }
 
 }  // namespace once::testing

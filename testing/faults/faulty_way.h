@@ -20,7 +20,8 @@ namespace once::testing {
 
 enum class WriteFault : std::uint8_t {
   none,
-  repeat,        // A gateway lost the reply, sent it again, and passes on the second reply.
+  repeat,        // A gateway lost the reply, sent it again, and passes on the second reply. Nothing
+                 // does so before PostgreSQL: it passes.
   lost_reply,    // It was done, and the connection ends.
   lost,          // It never arrives, and the connection ends.
   foreign_page,  // A balancer answers 503 with a page of its own. Redis: as `lost`.
@@ -48,8 +49,10 @@ class FaultyWay {
   // Another client of the same store, through the relay.
   std::unique_ptr<Store> open(std::optional<std::chrono::seconds> timeout = {}) const;
 
-  // A client of the store, or of the server that has one.
-  Once connect(std::string name_space = "default") const;
+  // A client of the store, or of the server that has one. A store gives up a request after the
+  // timeout, if one is given.
+  Once connect(std::string name_space = "default",
+               std::optional<std::chrono::seconds> timeout = {}) const;
 
   // From now on, every `period`-th write meets this, but no more than `most` of them.
   void set(WriteFault fault, int period = 1, int most = kAll);
@@ -84,6 +87,7 @@ class FaultyWay {
 
   const StoreAtAddress place_;
   std::string address_;  // Of the relay.
+  bool repeats_ = true;  // Something on the way may repeat a request. Constant after construction.
   std::atomic<bool> is_calm_ = false;
   std::atomic<Duration> skew_{Duration(0)};
   std::atomic<int> skewed_answers_ = 0;

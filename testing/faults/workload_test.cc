@@ -1,11 +1,13 @@
 // Several clients use every primitive, on each store that is a server and through `once serve`,
-// while every third write goes wrong in one way. What the simulator asserts of a model is asserted
-// here of the real stores: nothing acknowledged is lost, nothing happens twice, streams keep their
-// order, and no claim has two holders.
+// while every third write goes wrong in one way, one hangs, or some keys are slow. What the
+// simulator asserts of a model is asserted here of the real stores: nothing acknowledged is lost,
+// nothing happens twice, streams keep their order, and no claim has two holders.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <atomic>
+#include <functional>
+#include <ostream>
 #include <thread>
 
 #include "once/local.h"
@@ -19,6 +21,23 @@ using namespace std::chrono_literals;
 
 constexpr int kClients = 4;
 constexpr int kRounds = 5;
+constexpr const char* kSlow = "slow";
+
+struct Trouble {
+  const char* name;
+  std::function<void(FaultyWay&)> begin;
+};
+
+void PrintTo(const Trouble& trouble, std::ostream* out) { *out << trouble.name; }
+
+Trouble every_third(const char* name, WriteFault fault) {
+  return {name, [fault](FaultyWay& way) { way.set(fault, 3); }};
+}
+
+// Where keys are slow, every second one is.
+std::string key_of(int round) {
+  return (round % 2 == 0 ? "slow" : "quick") + std::to_string(round);
+}
 
 std::string name_of(int client, int round) {
   return std::string(1, static_cast<char>('a' + client)) + std::to_string(round);
@@ -33,9 +52,9 @@ auto until_known(Call call) {
   return answer;
 }
 
-class FaultyWrites : public ::testing::TestWithParam<WriteFault> {
+class FaultyWrites : public ::testing::TestWithParam<Trouble> {
  protected:
-  void SetUp() override { way_.set(GetParam(), 3); }
+  void SetUp() override { GetParam().begin(way_); }
   void TearDown() override { EXPECT_GT(way_.met(), 0); }
 
   // Each client's work for each round, all clients at once.
@@ -50,14 +69,14 @@ class FaultyWrites : public ::testing::TestWithParam<WriteFault> {
   }
 
   FaultyWay way_{server_under_test()};
-  Once once_ = way_.connect();
+  Once once_ = way_.connect("default", 2s);
 };
 
 TEST_P(FaultyWrites, AnIdIsNewToOneClient) {
   Claims& claims = once_.claims();
   std::array<std::atomic<int>, kRounds> first = {};
   run([&](int client, int round) {
-    const std::vector<std::string> ids = {"id" + std::to_string(round)};
+    const std::vector<std::string> ids = {key_of(round)};
     const auto seen = until_known([&] { return claims.seen(ids, 1h, name_of(client, round)); });
     if (seen && seen->at(0)) ++first.at(static_cast<std::size_t>(round));
   });
@@ -69,7 +88,7 @@ TEST_P(FaultyWrites, AClaimHasOneHolderAndIsDoneOnce) {
   std::array<std::atomic<int>, kRounds> holders = {};
   std::array<std::atomic<int>, kRounds> done = {};
   run([&](int client, int round) {
-    const std::string job = "job" + std::to_string(round);
+    const std::string job = key_of(round);
     const auto at = static_cast<std::size_t>(round);
     const auto taken = until_known(
         [&] { return claims.take(job, {.request = name_of(client, round), .lease = 5min}, 20s); });
@@ -87,9 +106,9 @@ TEST_P(FaultyWrites, ALogHasEveryBatchOnceInTheOrderOfItsClient) {
   Log& log = once_.log();
   run([&](int client, int round) {
     const std::string name = name_of(client, round);
-    until_known([&] { return log.append("s", {{name, std::nullopt}}, {.batch = name}); });
+    until_known([&] { return log.append(kSlow, {{name, std::nullopt}}, {.batch = name}); });
   });
-  const LogPage page = log.read("s").value();
+  const LogPage page = log.read(kSlow).value();
   ASSERT_EQ(page.events.size(), static_cast<std::size_t>(kClients * kRounds));
   std::array<int, kClients> next = {};
   std::int64_t index = 1;
@@ -105,9 +124,9 @@ TEST_P(FaultyWrites, ASumIsWhatWasAdded) {
   run([&](int client, int round) {
     const TallyRequest one{
         .shape = {.kind = TallyKind::sum}, .input = std::int64_t{1}, .id = name_of(client, round)};
-    until_known([&] { return tallies.merge("n", one); });
+    until_known([&] { return tallies.merge(kSlow, one); });
   });
-  EXPECT_EQ(std::get<std::int64_t>(tallies.read("n").value()->value), kClients * kRounds);
+  EXPECT_EQ(std::get<std::int64_t>(tallies.read(kSlow).value()->value), kClients * kRounds);
 }
 
 // Through a server a change by a function has no id; the client gives each of its tries one.
@@ -119,7 +138,7 @@ TEST_P(FaultyWrites, ADocumentHasEveryChangeOnce) {
     const std::string name = name_of(client, round);
     until_known([&] {
       return documents.update(
-          "d",
+          kSlow,
           {.modify = [&](const std::optional<Content>& standing) -> Result<documents::Modified> {
              return Content{(standing ? standing->bytes : "") + name + ";"};
            },
@@ -127,7 +146,7 @@ TEST_P(FaultyWrites, ADocumentHasEveryChangeOnce) {
            .body = name});
     });
   });
-  const std::string text = documents.get("d").value()->content.bytes;
+  const std::string text = documents.get(kSlow).value()->content.bytes;
   EXPECT_EQ(text.size(), std::string("a0;").size() * kClients * kRounds) << text;
   for (int client = 0; client < kClients; ++client) {
     std::size_t at = 0;
@@ -138,15 +157,15 @@ TEST_P(FaultyWrites, ADocumentHasEveryChangeOnce) {
   }
 }
 
-std::string name_of_fault(const ::testing::TestParamInfo<WriteFault>& info) {
-  constexpr std::array kNames = {"None", "Repeat", "LostReply", "Lost", "ForeignPage"};
-  return kNames.at(static_cast<std::size_t>(info.param));
-}
-
-INSTANTIATE_TEST_SUITE_P(Through, FaultyWrites,
-                         ::testing::Values(WriteFault::repeat, WriteFault::lost_reply,
-                                           WriteFault::lost, WriteFault::foreign_page),
-                         name_of_fault);
+INSTANTIATE_TEST_SUITE_P(
+    Through, FaultyWrites,
+    ::testing::Values(every_third("Repeat", WriteFault::repeat),
+                      every_third("LostReply", WriteFault::lost_reply),
+                      every_third("Lost", WriteFault::lost),
+                      every_third("ForeignPage", WriteFault::foreign_page),
+                      Trouble{"Hang", [](FaultyWay& way) { way.set(WriteFault::hang, 2, 1); }},
+                      Trouble{"SlowKey", [](FaultyWay& way) { way.hold_up(kSlow, 50ms); }}),
+    [](const auto& info) { return info.param.name; });
 
 // The first of a cluster, or the only one.
 TEST(HungServer, H37_HoldsUpOnlyItsOwnKeysAndLosesNothing) {

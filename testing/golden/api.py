@@ -36,6 +36,8 @@ PAGES = {
     "pages": [
         ("GET", "/"), ("GET", "/healthz"), ("HEAD", "/healthz"), ("GET", "/readyz"), ("GET", "/openapi.yaml"),
         ("GET", "/v1/hot"), ("GET", "/v1/hot?x=1"),
+        ("GET", "/v1/namespaces?prefix=default"), ("GET", "/v1/namespaces?limit=0"), ("GET", "/v1/routes"),
+        ("GET", "/v1/workers"), ("GET", "/v1/workers?limit=0"),
     ],
     "no such path or method": [
         ("GET", "/nothing"), ("GET", "/v1/claims/a/b"), ("POST", "/v1/unknown", [], "{}"), ("OPTIONS", "/v1/claims/c"),
@@ -458,7 +460,8 @@ def play_metrics(address):
     head, _, body = answer.partition(b"\r\n\r\n")
     samples = [re.sub(r" \S+$", "", line) if not line.startswith("#") else line
                for line in as_text(body).splitlines()
-               if not line.startswith(("once_http_responses_total", "idempotency_cache_size"))]
+               if not line.startswith(("once_http_responses_total", "idempotency_cache_size",
+                                          "once_namespace_used"))]
     connection.close()
     return ["# the metrics of a fresh server", "", *written("<", re.sub(rb"(?<=Content-Length: )\d+", b"LENGTH", head) + b"\r\n\r\n", Names())[:-1],
             *[f"< {line}" for line in samples], ""]

@@ -47,7 +47,7 @@ void claims(once::Once& once) {
   }
   print("take a failed one", claims.take("c2", {}));
   print("list", claims.list());
-  print("list the done", claims.list(once::ClaimState::Kind::done, "", 1));
+  print("list the done", claims.list({.kind = once::ClaimState::Kind::done}, "", 1));
   print("show none", claims.show("none"));
   const std::vector<std::string> ids{"a", "b", "a"};
   print("seen", claims.seen(ids, 1h, "r"));

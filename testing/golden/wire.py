@@ -23,6 +23,7 @@ class Names:
         (re.compile(r'(?<="token":")([^"]+)'), "TOKEN"),
         (re.compile(r'(?<=ETag: ")([0-9a-f]{16})(?=")'), "ETAG"),
         (re.compile(r'(?<="etag":")([0-9a-f]{16})(?=")'), "ETAG"),
+        (re.compile(r'(?<="current":")([0-9a-f]{16})(?=")'), "ETAG"),
     ]
     PLAIN = [
         (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"), "TIME"),

@@ -30,7 +30,8 @@ rc::Gen<WriteChoice> any_write() {
       set(&WriteChoice::guard, weightedElement<GuardChoice>({{4, GuardChoice::anything},
                                                              {2, GuardChoice::absent},
                                                              {4, GuardChoice::current},
-                                                             {1, GuardChoice::seen_earlier}})),
+                                                             {1, GuardChoice::seen_earlier},
+                                                             {1, GuardChoice::permanent}})),
       set(&WriteChoice::earlier, below(50)), set(&WriteChoice::value, below(model_values().size())),
       set(&WriteChoice::expiry,
           element(ExpiryChoice::never, ExpiryChoice::never, ExpiryChoice::past, ExpiryChoice::soon,
@@ -66,7 +67,7 @@ rc::Gen<Command> any_command() {
 
 void show(std::ostream& out, const WriteChoice& write) {
   constexpr std::array kKinds = {"put", "add", "raise", "erase", "check"};
-  constexpr std::array kGuards = {"anything", "absent", "current", "seen earlier"};
+  constexpr std::array kGuards = {"anything", "absent", "current", "seen earlier", "permanent"};
   constexpr std::array kExpiries = {"never", "past", "soon", "later"};
   out << kKinds.at(static_cast<std::size_t>(write.kind)) << ' ' << to_text(model_keys()[write.key])
       << " if " << kGuards.at(static_cast<std::size_t>(write.guard)) << '(' << write.earlier

@@ -12,7 +12,7 @@
 
 namespace once::testing {
 
-enum class GuardChoice : std::uint8_t { anything, absent, current, seen_earlier };
+enum class GuardChoice : std::uint8_t { anything, absent, current, seen_earlier, permanent };
 enum class ExpiryChoice : std::uint8_t { never, past, soon, later };
 
 struct WriteChoice {

@@ -48,6 +48,7 @@ Guard Comparison::guard_of(const WriteChoice& choice, const Key& key) const {
     case GuardChoice::anything: return anything();
     case GuardChoice::absent: return absent();
     case GuardChoice::seen_earlier: return unchanged(earlier);
+    case GuardChoice::permanent: return permanent();
     case GuardChoice::current: break;
   }
   const std::optional<Item> current = model_.get(key);

@@ -63,6 +63,7 @@ Verdict Model::commit(const std::vector<Write>& writes) {
 bool Model::guard_holds(const Write& write) const {
   const std::optional<Item> item = get(write.key);
   if (write.guard.kind == Guard::Kind::absent) return !item;
+  if (write.guard.kind == Guard::Kind::permanent) return item && item->expiry == kNever;
   if (write.guard.kind == Guard::Kind::unchanged) {
     return item && item->version == write.guard.version;
   }

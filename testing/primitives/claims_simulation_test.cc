@@ -150,7 +150,7 @@ struct Deliveries {
 Plan<std::monostate> consume(Deliveries& deliveries, int client) {
   const std::string request = "r" + std::to_string(client);
   std::vector<Key> keys;
-  for (int i = 0; i < 4; ++i) keys.push_back(claims::claim_key("sim", "id-" + std::to_string(i)));
+  for (int i = 0; i < 4; ++i) keys.push_back(claims::seen_key("sim", "id-" + std::to_string(i)));
   for (;;) {
     const Result<claims::Seen> seen =
         co_await attempt(claims::seen(keys, std::chrono::hours(1), request));

@@ -64,6 +64,46 @@ TEST(LogSimulation, H2_WhatIsExpectedNeverMakesAHoleOrAnOverlapWhereOneWriteIsAl
   expect_holds(2'000, expecting_appenders(LogStrategy::conditional), kOneWrite);
 }
 
+// Two servers, one of which also gets the other's batches, and a client by itself.
+Scenario combined_batches(LogStrategy strategy) {
+  return [strategy](Simulation& simulation) {
+    LogWorld world(simulation, strategy);
+    world.add_server("server", {"a", "b", "c"}, 3);
+    world.add_server("other server", {"d", "a"}, 3);
+    world.add_appender("client", "b", 3);
+    world.add_nameless_appender("n", 2);
+    world.add_reader(20);
+    return world.judge();
+  };
+}
+
+TEST(LogSimulation, CombinedAppendsAreGaplessUniqueAndLoseNothing) {
+  expect_holds(2'000, combined_batches(LogStrategy::conditional), kManyWrites);
+}
+
+TEST(LogSimulation, H5_CombinedAppendsLoseNothingWhereOneWriteIsAllThereIs) {
+  expect_holds(2'000, combined_batches(LogStrategy::conditional), kOneWrite);
+}
+
+TEST(LogSimulation, CombinedAppendsInATransactionLoseNothing) {
+  expect_holds(1'000, combined_batches(LogStrategy::transaction), kManyWrites);
+}
+
+Scenario combined_expecting() {
+  return [](Simulation& simulation) {
+    LogWorld world(simulation, LogStrategy::conditional);
+    world.add_expecting_server("server", {"a", "b"}, 2);
+    world.add_expecting_server("other server", {"c", "a"}, 2);
+    world.add_expecting_appender("client", "b", 2);
+    return world.judge();
+  };
+}
+
+TEST(LogSimulation, H2_WhatIsExpectedInAGroupNeverMakesAHoleOrAnOverlap) {
+  expect_holds(1'000, combined_expecting(), kManyWrites);
+  expect_holds(1'000, combined_expecting(), kOneWrite);
+}
+
 TEST(LogSimulation, TransactionIsGaplessUniqueAndLosesNothing) {
   expect_holds(2'000, nameless_batches(LogStrategy::transaction));
 }
@@ -115,6 +155,49 @@ TEST(LogSimulation, H1_TrimRacesAStalledAppenderInATransaction) {
 
 TEST(LogSimulation, H1_TrimRacesAStalledAppenderThatReserved) {
   expect_holds(2'000, trimmed_batches(LogStrategy::reserve), slow_network(1));
+}
+
+Scenario trimmed_groups() {
+  return [](Simulation& simulation) {
+    LogWorld world(simulation, LogStrategy::conditional);
+    world.add_server("server", {"a", "b"}, 3);
+    world.add_server("other server", {"c", "a"}, 3);
+    world.add_nameless_appender("n", 2);
+    world.add_reader(10);
+    world.add_trimmer(15);
+    return world.judge();
+  };
+}
+
+TEST(LogSimulation, H1_TrimRacesAStalledGroup) {
+  expect_holds(1'000, trimmed_groups(), slow_network(0));
+  expect_holds(1'000, trimmed_groups(), slow_network(1));
+}
+
+Scenario removed_logs() {
+  return [](Simulation& simulation) {
+    LogWorld world(simulation, LogStrategy::conditional);
+    for (const char* name : {"a", "b", "c"}) world.add_nameless_appender(name, 5);
+    world.add_remover(5);
+    return world.judge_lives();
+  };
+}
+
+TEST(LogSimulation, H1_AnAppendIsInTheLogThatItWasToldOrInNone) {
+  expect_holds(2'000, removed_logs(), kManyWrites);
+  expect_holds(1'000, removed_logs(), kOneWrite);
+}
+
+// Each has a server of its own, so that only losing and spreading out brings them to the end.
+TEST(LogSimulation, ThirtyProcessesOnOneStreamAllFinish) {
+  const Scenario crowd = [](Simulation& simulation) {
+    LogWorld world(simulation, LogStrategy::conditional);
+    for (int i = 0; i < 30; ++i) world.add_nameless_appender("p" + std::to_string(i), 2);
+    return world.judge_all_appended();
+  };
+  constexpr Fates kNone{0, 0, 0, 0, 0};
+  expect_holds(8, crowd, {.fates = kNone, .max_step = Duration(20)});
+  expect_holds(8, crowd, {.fates = kNone, .max_step = Duration(20), .writes_per_commit = 1});
 }
 
 TEST(LogSimulation, H1_WouldCatchATrimThatFreesKeys) {

@@ -1,6 +1,7 @@
 #include "testing/primitives/log_world.h"
 
 #include "once/blocking_driver.h"
+#include "testing/simulator/combined.h"
 
 namespace once::testing {
 namespace {
@@ -33,6 +34,17 @@ void LogWorld::add_expecting_appender(const std::string& client, const std::stri
   simulation_.add_client(client, [=, this] { return append_expecting(client, name, batches); });
 }
 
+void LogWorld::add_server(const std::string& client, const std::vector<std::string>& names,
+                          int rounds) {
+  simulation_.add_client(client,
+                         [=, this] { return append_grouped(client, names, rounds, std::nullopt); });
+}
+
+void LogWorld::add_expecting_server(const std::string& client,
+                                    const std::vector<std::string>& names, int rounds) {
+  simulation_.add_client(client, [=, this] { return append_grouped(client, names, rounds, 1); });
+}
+
 void LogWorld::add_reader(int reads) {
   left_["reader"] = reads;
   simulation_.add_client("reader", [this] { return follow(); });
@@ -41,6 +53,12 @@ void LogWorld::add_reader(int reads) {
 void LogWorld::add_trimmer(int trims) {
   left_["trimmer"] = trims;
   simulation_.add_client("trimmer", [this] { return trim_often(); });
+}
+
+void LogWorld::add_remover(int removals) {
+  lives_ = true;
+  left_["remover"] = removals;
+  simulation_.add_client("remover", [this] { return remove_often(); });
 }
 
 void LogWorld::add_healer(int heals, Duration grace) {
@@ -117,6 +135,48 @@ Plan<std::monostate> LogWorld::append_expecting(std::string client, std::string 
   co_return std::monostate{};
 }
 
+Plan<std::monostate> LogWorld::append_grouped(std::string client, std::vector<std::string> names,
+                                              int rounds, std::optional<std::int64_t> expect) {
+  logs::KnownEnds* const known = known_of(client);
+  for (int i = 0; i < rounds; ++i) {
+    // What has an id is sent until it is answered; what has none goes with the first try.
+    std::vector<std::string> ids;
+    for (const std::string& name : names) ids.push_back(name + '-' + std::to_string(i));
+    bool first = rounds_done_[client] <= i;
+    rounds_done_[client] = i + 1;
+    while (!ids.empty()) {
+      const std::size_t named = ids.size();
+      std::vector<Plan<AppendOutcome>> plans;
+      for (std::size_t k = 0; k < named; ++k) {
+        const std::vector<std::string> data = data_of(ids[k], i % 3 + 1);
+        batches_.try_emplace(ids[k], Batch{data});
+        const AppendRequest request{.batch = ids[k], .expect = expect};
+        plans.push_back(logs::append(stream_, events_of(data), request, known));
+      }
+      for (int k = 0; first && k < 2; ++k) {
+        // The length identifies it.
+        const std::string id = client + "/" + std::to_string(++attempts_);
+        const std::vector<std::string> data = data_of(id, attempts_);
+        batches_.try_emplace(id, Batch{data, 0, false});
+        ids.push_back(id);
+        plans.push_back(logs::append(stream_, events_of(data), {}, known));
+      }
+      first = false;
+      const std::vector<Result<AppendOutcome>> outcomes = co_await combined(std::move(plans));
+      std::vector<std::string> again;
+      for (std::size_t k = 0; k < ids.size(); ++k) {
+        const NotNext* refused = outcomes[k] ? std::get_if<NotNext>(&*outcomes[k]) : nullptr;
+        if (outcomes[k] && refused == nullptr) acknowledge(ids[k], *outcomes[k]);
+        if (k < named && (!outcomes[k] || refused != nullptr)) again.push_back(ids[k]);
+        if (refused != nullptr) expect = refused->next;
+      }
+      ids = std::move(again);
+      if (!ids.empty()) co_await pause(kBackoff);
+    }
+  }
+  co_return std::monostate{};
+}
+
 Plan<std::monostate> LogWorld::follow() {
   while (once_more("reader")) {
     const LogRead request{.from = position_, .limit = 3};
@@ -148,6 +208,17 @@ Plan<std::monostate> LogWorld::trim_often() {
   co_return std::monostate{};
 }
 
+Plan<std::monostate> LogWorld::remove_often() {
+  while (once_more("remover")) {
+    const std::uint64_t drawn = co_await random_number();
+    (void)co_await attempt(logs::close(stream_, std::nullopt));
+    co_await pause(Duration(static_cast<std::int64_t>(drawn % 40)));
+    (void)co_await attempt(logs::remove(stream_));
+    co_await pause(Duration(static_cast<std::int64_t>(drawn % 100)));
+  }
+  co_return std::monostate{};
+}
+
 Plan<std::monostate> LogWorld::free_often() {
   while (once_more("careless")) {
     const logs::Range all{.limit = 100};
@@ -172,12 +243,13 @@ Plan<std::monostate> LogWorld::heal_often(Duration grace) {
 
 void LogWorld::acknowledge(const std::string& id, const AppendOutcome& outcome) {
   const auto* appended = std::get_if<Appended>(&outcome);
+  if (lives_ && std::holds_alternative<LogClosed>(outcome)) return;
   if (appended == nullptr) return complain(id + " was refused");
   Batch& batch = batches_.at(id);
   const auto count = static_cast<std::int64_t>(batch.data.size());
   if (appended->last - appended->first + 1 != count) complain(id + " has another length");
   if (batch.first != 0 && batch.first != appended->first) complain(id + " was told two places");
-  if (overlaps(id, *appended)) complain(id + " was told another's place");
+  if (!lives_ && overlaps(id, *appended)) complain(id + " was told another's place");
   batch.first = appended->first;
   simulation_.note(id + " is at " + std::to_string(appended->first));
 }
@@ -208,6 +280,14 @@ std::string LogWorld::judge_answers() {
   return complaint_;
 }
 
+std::string LogWorld::judge_all_appended() {
+  if (std::string wrong = judge(); !wrong.empty()) return wrong;
+  for (const auto& [id, batch] : batches_) {
+    if (batch.first == 0) return id + " was not appended";
+  }
+  return "";
+}
+
 std::string LogWorld::judge() {
   if (!simulation_.run()) return "never ends";
   if (stream_.strategy == LogStrategy::reserve && !run(logs::heal(stream_, Duration(0)))) {
@@ -216,6 +296,43 @@ std::string LogWorld::judge() {
   if (!complaint_.empty()) return complaint_;
   if (std::string wrong = judge_records(); !wrong.empty()) return wrong;
   return judge_events();
+}
+
+std::string LogWorld::judge_life(std::int64_t life, std::map<std::string, std::int64_t>& found) {
+  logs::Stream stream = stream_;
+  stream.life = life;
+  const auto records = run(logs::read_records(stream, {.limit = 1'000}));
+  if (!records) return records.error().message;
+  std::int64_t at = 1;
+  for (const logs::StoredRecord& next : *records) {
+    if (next.first != at) return "hole or overlap at " + std::to_string(at);
+    at = next.end();
+    if (next.record.state == logs::LogRecord::State::closed) continue;
+    std::int64_t first = next.first;
+    for (const logs::BatchPart& part : next.record.parts) {
+      const std::string id = "of length " + std::to_string(part.count);
+      if (!found.emplace(id, first).second) return "a batch is there twice: " + id;
+      first += part.count;
+    }
+  }
+  return "";
+}
+
+std::string LogWorld::judge_lives() {
+  if (!simulation_.run()) return "never ends";
+  if (!complaint_.empty()) return complaint_;
+  const auto last = run(logs::current_life(stream_));
+  if (!last) return last.error().message;
+  std::map<std::string, std::int64_t> found;
+  for (std::int64_t life = 0; life <= last->life; ++life) {
+    if (std::string wrong = judge_life(life, found); !wrong.empty()) return wrong;
+  }
+  for (const auto& [id, batch] : batches_) {
+    if (batch.first == 0) continue;
+    const auto at = found.find("of length " + std::to_string(batch.data.size()));
+    if (at == found.end() || at->second != batch.first) return id + " was lost";
+  }
+  return "";
 }
 
 std::string LogWorld::judge_records() {
@@ -227,9 +344,13 @@ std::string LogWorld::judge_records() {
     if (next.first != at) return "hole or overlap at " + std::to_string(at);
     at = next.end();
     if (next.record.state == logs::LogRecord::State::blank) continue;
-    std::string id = next.record.batch;
-    if (id.empty()) id = "of length " + std::to_string(next.record.count);
-    if (!ids.emplace(id, next.first).second) return "a batch is there twice: " + id;
+    std::int64_t first = next.first;
+    for (const logs::BatchPart& part : next.record.parts) {
+      std::string id = part.batch;
+      if (id.empty()) id = "of length " + std::to_string(part.count);
+      if (!ids.emplace(id, first).second) return "a batch is there twice: " + id;
+      first += part.count;
+    }
   }
   for (const auto& [id, batch] : batches_) {
     if (batch.named && batch.first == 0) return id + " was never answered";

@@ -30,6 +30,14 @@ class LogWorld {
   // Under ids, and each expects the index that it believes to be next.
   void add_expecting_appender(const std::string& client, const std::string& name, int batches);
 
+  // Appends in groups, as a server does for several callers: in each of `rounds` rounds a batch
+  // under an id for each of `names`, and two without. Those with ids go on until they are answered.
+  void add_server(const std::string& client, const std::vector<std::string>& names, int rounds);
+
+  // The same, each expecting the index that it believes to be next.
+  void add_expecting_server(const std::string& client, const std::vector<std::string>& names,
+                            int rounds);
+
   void add_reader(int reads);
 
   // Trims to a random index, or everything, many times.
@@ -39,8 +47,18 @@ class LogWorld {
   // Frees the keys of all batches but the newest, as a trim must not (docs/hazards.md#h1).
   void add_careless_trimmer(int trims);
 
+  // Closes the log and removes it, again and again.
+  void add_remover(int removals);
+
+  // Of appends without ids while logs are removed. Empty if the records of every life follow each
+  // other from 1, and every acknowledged batch is in one life, once and at its index.
+  std::string judge_lives();
+
   // Empty unless appenders were given overlapping indexes, or two positions for one batch.
   std::string judge_answers();
+
+  // As judge(), and every append was answered with its place.
+  std::string judge_all_appended();
 
   // Empty if all is well: the records follow each other from 1 without hole or overlap, every
   // acknowledged batch is at its index and nowhere else, and readers saw exactly these events.
@@ -59,8 +77,11 @@ class LogWorld {
   Plan<std::monostate> append_all(std::string client, std::string name, int batches);
   Plan<std::monostate> append_nameless(std::string name);
   Plan<std::monostate> append_expecting(std::string client, std::string name, int batches);
+  Plan<std::monostate> append_grouped(std::string client, std::vector<std::string> names,
+                                      int rounds, std::optional<std::int64_t> expect);
   Plan<std::monostate> follow();
   Plan<std::monostate> trim_often();
+  Plan<std::monostate> remove_often();
   Plan<std::monostate> free_often();
   Plan<std::monostate> heal_often(Duration grace);
 
@@ -70,6 +91,7 @@ class LogWorld {
   bool overlaps(const std::string& id, const Appended& place) const;
   void complain(const std::string& what);
   std::string judge_records();
+  std::string judge_life(std::int64_t life, std::map<std::string, std::int64_t>& found);
   std::string judge_events();
   std::string judge_batch(const std::string& id, const Batch& batch) const;
   template <class T>
@@ -79,12 +101,14 @@ class LogWorld {
   const logs::Stream stream_;
   std::map<std::string, logs::KnownEnds> known_;
   std::map<std::string, int> left_;
+  std::map<std::string, int> rounds_done_;
   std::map<std::string, Batch> batches_;
   std::map<std::int64_t, LogEntry> seen_;       // By the reader.
   std::map<std::int64_t, std::string> events_;  // In the end.
   std::int64_t position_ = 1;
   std::int64_t oldest_ = 1;
   int attempts_ = 0;
+  bool lives_ = false;  // Of several lives: one index may be acknowledged in each.
   std::string complaint_;
 };
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -290,6 +291,212 @@ std::string judge_kinds(Simulation& simulation) {
 TEST(TalliesSimulation, H21_OneOfTwoKindsWinsForGood) {
   expect_holds(1'000, judge_kinds);
   expect_holds(1'000, judge_kinds, kSingleWrite);
+}
+
+// --- A tally is removed while others add to it. ---
+
+constexpr int kAdders = 3;
+constexpr int kAdds = 5;
+constexpr int kDigit = 4;  // Bits of each add: a second one of the same would show.
+
+struct Removals {
+  bool over = false;
+  std::int64_t after = 0;  // What was added and acknowledged after the last removal was.
+  tallies::KnownTallies known;
+};
+
+Plan<std::monostate> add_all(int adder, TallyShape shape, Removals& removals) {
+  for (int add = 0; add < kAdds; ++add) {
+    const int digit = adder * kAdds + add;
+    const bool after = removals.over;
+    TallyRequest request = request_of(shape, std::int64_t{1} << (digit * kDigit), digit);
+    for (;;) {
+      tallies::KnownTallies* const known = adder == 0 ? nullptr : &removals.known;
+      const Result<TallyOutcome> outcome =
+          co_await attempt(tallies::merge(key_of("t"), request, known));
+      if (outcome) break;
+      co_await pause(kBackoff);
+    }
+    if (after) removals.after += std::int64_t{1} << (digit * kDigit);
+  }
+  co_return std::monostate{};
+}
+
+Plan<std::monostate> remove_twice(Removals& removals) {
+  for (int i = 0; i < 2; ++i) {
+    co_await pause(kBackoff);
+    for (;;) {
+      const Result<bool> removed = co_await attempt(tallies::remove(key_of("t")));
+      if (removed) break;
+      co_await pause(kBackoff);
+    }
+  }
+  removals.over = true;
+  co_return std::monostate{};
+}
+
+std::string judge_removal(Simulation& simulation, const TallyShape& shape) {
+  Removals removals;
+  for (int adder = 0; adder < kAdders; ++adder) {
+    simulation.add_client("a" + std::to_string(adder),
+                          [&, adder] { return add_all(adder, shape, removals); });
+  }
+  simulation.add_client("remover", [&] { return remove_twice(removals); });
+  if (!simulation.run()) return "never ends";
+  const auto reading = reading_of(simulation, "t");
+  const std::int64_t total = reading ? std::get<std::int64_t>(reading->value) : 0;
+  for (int digit = 0; digit < kAdders * kAdds; ++digit) {
+    const std::int64_t times = total >> (digit * kDigit) & ((1 << kDigit) - 1);
+    const std::int64_t least = removals.after >> (digit * kDigit) & 1;
+    if (times > 1) return "added twice";
+    if (times < least) return "an add after the removal was lost";
+  }
+  return "";
+}
+
+TEST(TalliesSimulation, WhatIsAddedAfterARemovalStaysAndNothingIsAddedTwice) {
+  for (const TallyWindow window : {TallyWindow::none, TallyWindow::minute}) {
+    const TallyShape shape{.kind = TallyKind::sum, .window = window};
+    expect_holds(1'000, [&](Simulation& simulation) { return judge_removal(simulation, shape); });
+  }
+}
+
+Plan<std::monostate> merge_once(TallyKind kind, int& wrong) {
+  for (int i = 0; i < kAdds; ++i) {
+    TallyRequest request{.shape = {.kind = kind}, .input = std::int64_t{1}, .id = ""};
+    const Result<TallyOutcome> outcome =
+        co_await attempt(tallies::merge(key_of("t"), std::move(request)));
+    const bool corrupt = !outcome && outcome.error().code == ErrorCode::corrupt;
+    if (corrupt) ++wrong;
+  }
+  co_return std::monostate{};
+}
+
+// A sketch and a number cannot be told from each other in a bucket that both write.
+std::string judge_kinds_and_removal(Simulation& simulation) {
+  Removals removals;
+  int wrong = 0;
+  simulation.add_client("sum", [&] { return merge_once(TallyKind::sum, wrong); });
+  simulation.add_client("max", [&] { return merge_once(TallyKind::max, wrong); });
+  simulation.add_client("remover", [&] { return remove_twice(removals); });
+  if (!simulation.run()) return "never ends";
+  const auto reading = reading_of(simulation, "t");
+  if (reading && reading->kind == TallyKind::max && std::get<std::int64_t>(reading->value) != 1) {
+    return "sums were mixed into a max";
+  }
+  return wrong > 0 ? "a bucket of another kind was met" : "";
+}
+
+TEST(TalliesSimulation, H21_AfterARemovalNoMergeOfTheOldKindLandsInTheNewTally) {
+  expect_holds(1'000, judge_kinds_and_removal);
+}
+
+// --- Processes remember what a tally is, and it becomes another. ---
+
+using Sends = std::map<int, int>;  // By digit: how often it was sent, which is again after a crash.
+
+// Adds a digit of its own each time, without ids. What comes back as unknown is not sent again.
+Plan<std::monostate> add_remembering(int adder, Removals& removals, Sends& sends,
+                                     tallies::KnownTallies& known) {
+  for (int add = 0; add < kAdds; ++add) {
+    const int digit = adder * kAdds + add;
+    const bool after = removals.over;
+    const std::int64_t amount = std::int64_t{1} << (digit * kDigit);
+    TallyRequest request{.shape = {.kind = TallyKind::sum}, .input = amount, .id = ""};
+    ++sends[digit];
+    const Result<TallyOutcome> outcome =
+        co_await attempt(tallies::merge(key_of("t"), std::move(request), &known));
+    const bool added = outcome && std::holds_alternative<Tallied>(*outcome);
+    if (added && after) removals.after |= amount;
+  }
+  co_return std::monostate{};
+}
+
+Plan<std::monostate> raise_remembering(tallies::KnownTallies& known) {
+  for (int i = 0; i < kAdds; ++i) {
+    TallyRequest request{.shape = {.kind = TallyKind::max}, .input = std::int64_t{1}, .id = ""};
+    (void)co_await attempt(tallies::merge(key_of("t"), std::move(request), &known));
+  }
+  co_return std::monostate{};
+}
+
+std::string judge_remembered_removal(Simulation& simulation) {
+  Removals removals;
+  Sends sends;
+  std::array<tallies::KnownTallies, kAdders> known;
+  for (int adder = 0; adder < kAdders - 1; ++adder) {
+    tallies::KnownTallies& own = known.at(static_cast<std::size_t>(adder));
+    simulation.add_client("a" + std::to_string(adder),
+                          [&, adder] { return add_remembering(adder, removals, sends, own); });
+  }
+  simulation.add_client("max", [&] { return raise_remembering(known.back()); });
+  simulation.add_client("remover", [&] { return remove_twice(removals); });
+  if (!simulation.run()) return "never ends";
+  const auto reading = reading_of(simulation, "t");
+  const std::int64_t total = reading ? std::get<std::int64_t>(reading->value) : 0;
+  if (reading && reading->kind == TallyKind::max) {
+    if (total != 1) return "sums were mixed into a max";
+    return removals.after != 0 ? "an add after the removal was lost" : "";
+  }
+  for (int digit = 0; digit < kAdders * kAdds; ++digit) {
+    const std::int64_t times = total >> (digit * kDigit) & ((1 << kDigit) - 1);
+    if (times > sends[digit]) return "added more often than it was sent, or to a max";
+    if (times < (removals.after >> (digit * kDigit) & 1))
+      return "an add after the removal was lost";
+  }
+  return "";
+}
+
+TEST(TalliesSimulation, H21_ARememberedTallyThatIsRemovedLosesNoAdd) {
+  expect_holds(2'000, judge_remembered_removal);
+}
+
+struct Retentions {
+  int unsure = 0;        // Adds with a ttl that may come late.
+  bool over = false;     // Nothing is added with a ttl any more.
+  bool lasting = false;  // Something was added without one since.
+};
+
+Plan<std::monostate> add_for_a_moment(Retentions& retentions, tallies::KnownTallies& known) {
+  for (int i = 0; i < kAdds; ++i) {
+    TallyRequest request{
+        .shape = {.kind = TallyKind::sum}, .input = std::int64_t{1}, .id = "", .ttl = Duration(1)};
+    ++retentions.unsure;
+    const Result<TallyOutcome> outcome =
+        co_await attempt(tallies::merge(key_of("t"), std::move(request), &known));
+    if (outcome) --retentions.unsure;
+  }
+  retentions.over = true;
+  co_return std::monostate{};
+}
+
+Plan<std::monostate> add_for_good(Retentions& retentions, tallies::KnownTallies& known) {
+  for (int i = 0; i < kAdds || !retentions.lasting; ++i) {
+    const bool over = retentions.over;
+    TallyRequest request{.shape = {.kind = TallyKind::sum}, .input = std::int64_t{1}, .id = ""};
+    const Result<TallyOutcome> outcome =
+        co_await attempt(tallies::merge(key_of("t"), std::move(request), &known));
+    if (outcome && over) retentions.lasting = true;
+    co_await pause(kBackoff);
+  }
+  co_await pause(20min);  // Longer than a meta item stays that has an end.
+  co_return std::monostate{};
+}
+
+std::string judge_remembered_end(Simulation& simulation) {
+  Retentions retentions;
+  tallies::KnownTallies one;
+  tallies::KnownTallies two;
+  simulation.add_client("moment", [&] { return add_for_a_moment(retentions, one); });
+  simulation.add_client("good", [&] { return add_for_good(retentions, two); });
+  if (!simulation.run()) return "never ends";
+  const auto reading = reading_of(simulation, "t");
+  if (retentions.unsure > 0) return "";
+  return retentions.lasting && !reading ? "what was added for good has ended" : "";
+}
+
+TEST(TalliesSimulation, H21_ARememberedTallyThatGetsAnEndLosesNoAdd) {
+  expect_holds(2'000, judge_remembered_end);
 }
 
 }  // namespace

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""check.py BINARY REPO: a real Prometheus scrapes a real server, and a proxy before it.
+"""check.py BINARY REPO: a real Prometheus scrapes a real server, a proxy before it, and a worker.
 
 Starts all on free loopback ports and in a directory of their own, gives them something to count,
 and waits until Prometheus has it. Then: the alerts are checked and tested by promtool and evaluated
 by Prometheus; every metric that the alerts, the dashboard and the operations manual name is one that
-the server or the proxy has, and every one that they have is in the manual; and the server's log is
+the server, the proxy or the worker has, and every one that they have is in the manual; and the server's log is
 one JSON object a line. All processes are stopped by their id.
 """
+import http.server
 import json
 import os
 import pathlib
@@ -16,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -72,6 +74,7 @@ def metrics_in(expression):
     """The names of metrics in an expression of PromQL."""
     text = re.sub(r'"(\\.|[^"\\])*"', '""', expression)
     text = re.sub(r"\{[^}]*\}|\[[^\]]*\]", "", text)
+    text = re.sub(r"\b\d[\d.]*(e[+-]?\d+)?", "", text)  # Prometheus writes 1073741824 as 1.073741824e+09.
     text = re.sub(r"\b(by|without|on|ignoring)\s*\([^)]*\)", "", text)
     names = re.findall(r"[A-Za-z_:][A-Za-z0-9_:]*(?!\s*\(|[A-Za-z0-9_:])", text)
     return {name for name in names if name not in WORDS}
@@ -107,9 +110,9 @@ def free_port():
 
 
 class Process:
-    def __init__(self, command, output, errors):
+    def __init__(self, command, output, errors, environment=None):
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output,
-                                        stderr=errors)
+                                        stderr=errors, env=environment)
 
     def __enter__(self):
         return self
@@ -147,9 +150,57 @@ def start_proxy(binary, directory, upstream):
     return proxy, until("the proxy", url), "http://" + page
 
 
-def start_prometheus(directory, server_url, proxy_page, alerts):
+class Queue(http.server.BaseHTTPRequestHandler):
+    """As Amazon SQS answers for a queue with seven messages, of which it delivers one, sent 90 s ago."""
+    protocol_version = "HTTP/1.1"
+    delivered = threading.Event()
+    MESSAGE = ("<Message><MessageId>m</MessageId><ReceiptHandle>h</ReceiptHandle><Body>x</Body><Attribute><Name>"
+               "SentTimestamp</Name><Value>%d</Value></Attribute></Message>")
+
+    def result(self, action):
+        if action == "GetQueueUrl":
+            return "<QueueUrl>http://sqs/queue/jobs</QueueUrl>"
+        if action == "GetQueueAttributes":
+            return "<Attribute><Name>ApproximateNumberOfMessages</Name><Value>7</Value></Attribute>"
+        if action == "ReceiveMessage" and not Queue.delivered.is_set():
+            Queue.delivered.set()
+            return Queue.MESSAGE % ((time.time() - 90) * 1000)
+        if action == "ReceiveMessage":
+            time.sleep(0.2)
+        return ""
+
+    def do_POST(self):
+        form = urllib.parse.parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        action = form["Action"][0]
+        body = f"<{action}Response><{action}Result>{self.result(action)}</{action}Result></{action}Response>".encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/xml")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def start_worker(binary, directory, store):
+    """A worker whose one message is under way until the file `end` is there, and where it tells of itself."""
+    queue = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Queue)
+    threading.Thread(target=queue.serve_forever, daemon=True).start()
+    page = f"127.0.0.1:{free_port()}"
+    address = f"sqs://jobs?region=eu-west-1&wait=0&endpoint=http://127.0.0.1:{queue.server_address[1]}"
+    keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
+    worker = Process([binary, "work", address, "--store", store, "--metrics-listen", page, "--", "sh", "-c",
+                      f"until [ -e '{directory / 'end'}' ]; do sleep 0.1; done"],
+                     (directory / "work.out").open("w"), (directory / "work.log").open("w"), {**os.environ, **keys})
+    until("the worker", lambda: "working on" in (directory / "work.out").read_text())
+    return worker, "http://" + page
+
+
+def start_prometheus(directory, server_url, proxy_page, work_page, alerts):
     target = server_url.removeprefix("http://")
     page = proxy_page.removeprefix("http://")
+    work = work_page.removeprefix("http://")
     (directory / "prometheus.yml").write_text(f"""
 global: {{scrape_interval: 200ms, evaluation_interval: 200ms}}
 rule_files: [{alerts}]
@@ -158,6 +209,8 @@ scrape_configs:
     static_configs: [{{targets: ["{target}"]}}]
   - job_name: once-proxy
     static_configs: [{{targets: ["{page}"]}}]
+  - job_name: once-work
+    static_configs: [{{targets: ["{work}"]}}]
 """)
     url = f"http://127.0.0.1:{free_port()}"
     log = (directory / "prometheus.log").open("w")
@@ -207,6 +260,13 @@ EXPECTED_OF_PROXY = {
     'up{job="once-proxy"}': 1,
 }
 
+EXPECTED_OF_WORK = {
+    "once_work_queue_depth": 7,
+    "once_work_under_way": 1,
+    "once_work_lag_seconds > bool 80": 1,
+    'up{job="once-work"}': 1,
+}
+
 EXPECTED = {
     'once_outcomes_total{primitive="claims",outcome="executed"}': 2,
     'once_outcomes_total{primitive="claims",outcome="busy"}': 1,
@@ -237,7 +297,7 @@ def value_of(url, expression):
 
 
 def check_series(prometheus):
-    for job, expected in (("once", EXPECTED), ("once-proxy", EXPECTED_OF_PROXY)):
+    for job, expected in (("once", EXPECTED), ("once-proxy", EXPECTED_OF_PROXY), ("once-work", EXPECTED_OF_WORK)):
         for expression, wanted in expected.items():
             of_job = f'{expression} and on(job) up{{job="{job}"}}'
             until(f"{expression} to be {wanted}", lambda: value_of(prometheus, of_job) == wanted)
@@ -271,8 +331,13 @@ def documented_in(text):
     return set(re.findall(r"^\| `([a-z_]+)`", text, re.MULTILINE))
 
 
-def check_names(prometheus, server, proxy, expressions, repo):
-    names = known_names(server + proxy)
+# This server has no TLS, and its store is a directory.
+NOT_HERE = {"once_tls_certificate_expiry_seconds", "once_store_evicted_total",
+            "once_store_units_total"}
+
+
+def check_names(prometheus, server, proxy, work, expressions, repo):
+    names = known_names(server + proxy + work) | NOT_HERE
     check(not unknown_metrics(expressions, names),
           f"no such metrics: {unknown_metrics(expressions, names)}")
     check(unknown_metrics(["rate(once_nonsense_total[5m])"], names) == {"once_nonsense_total"},
@@ -281,12 +346,14 @@ def check_names(prometheus, server, proxy, expressions, repo):
         status, answer = query(prometheus, expression.replace("$__rate_interval", "1m"))
         check(status == 200, f"{expression}: {answer}")
     manual = (repo / "docs/operations.md").read_text()
-    of_server = documented_in(manual.partition("\n## Logs")[0])
+    of_server = documented_in(manual.partition("\n## Logs")[0]) - NOT_HERE
     of_proxy = documented_in(manual.partition("\n## The proxy")[2].partition("\n## ")[0])
     check(families_in(server) == of_server,
           f"docs/operations.md has not just what there is: {sorted(families_in(server) ^ of_server)}")
     check(families_in(proxy) - of_server == of_proxy,
           f"nor of the proxy: {sorted((families_in(proxy) - of_server) ^ of_proxy)}")
+    of_work = documented_in(manual.partition("\n## Workers")[2].partition("\n## ")[0])
+    check(families_in(work) == of_work, f"nor of workers: {sorted(families_in(work) ^ of_work)}")
 
 
 def check_log(text):
@@ -313,20 +380,22 @@ def main(binary, repo):
         run(tool("promtool"), "test", "rules", str(directory / "alerts_test.yml"))
         server, url = start_server(binary, directory)
         proxy, proxy_url, page = start_proxy(binary, directory, url)
-        with server, proxy:
+        worker, work_page = start_worker(binary, directory, "memory:")
+        with server, proxy, worker:
             give_it_something_to_count(url)
             give_the_proxy_something(proxy_url)
-            prometheus, prometheus_url = start_prometheus(directory, url, page, alerts)
+            prometheus, prometheus_url = start_prometheus(directory, url, page, work_page, alerts)
             with prometheus:
                 check_series(prometheus_url)
                 expressions = check_rules(prometheus_url)
                 dashboard = json.loads((repo / "docs/grafana.json").read_text())
                 panels = expressions_in(dashboard)
                 check(len(panels) > 5, "the dashboard has panels")
-                expositions = [call(each + "/metrics")[2] for each in (url, page)]
+                expositions = [call(each + "/metrics")[2] for each in (url, page, work_page)]
                 for exposition in expositions:
                     run(tool("promtool"), "check", "metrics", stdin=exposition)
                 check_names(prometheus_url, *expositions, expressions + panels, repo)
+            (directory / "end").touch()
         check_log((directory / "server.log").read_text())
     if failures:
         raise SystemExit(f"{len(failures)} failed")

@@ -148,7 +148,7 @@ def check_block(shell, port, language, start, lines):
         for number, line in lines:
             if line.split()[0] not in NOT_HERE:
                 raise SystemExit(f"line {number}: a command that no test runs: {line}")
-    elif language not in ("cmake", "cpp", "toml"):
+    elif language not in ("cmake", "cpp", "python", "toml"):
         raise SystemExit(f"line {start}: no rule for a block of '{language}'")
     return 0
 

@@ -87,13 +87,13 @@ std::string judge_claims(Simulation& simulation) {
   return "";
 }
 
-TEST(SeedFlaws, Document2_ACrashedWorkersJobIsLostByTheDocumentsWay) {
+TEST(ClaimedJobsDesign, ACrashedWorkersJobIsLostByItsOwnWay) {
   const auto found = find_bug(200, judge_document, {.fates = {0, 0, 0, 20, 20}});
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->complaint, "a job was lost");
 }
 
-TEST(SeedFlaws, Document2_NoJobIsLostByClaims) { expect_holds(2'000, judge_claims); }
+TEST(ClaimedJobsDesign, NoJobIsLostByClaims) { expect_holds(2'000, judge_claims); }
 
 }  // namespace
 }  // namespace once::testing

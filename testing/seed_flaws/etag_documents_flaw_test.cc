@@ -139,22 +139,22 @@ std::string complaint_of(const Way& way, int customers, const SimulationOptions&
   return found ? found->complaint : "";
 }
 
-TEST(SeedFlaws, Document3_AnEntryIsAppendedTwiceWhenAReplyIsLost) {
+TEST(EtagDocumentsDesign, AnEntryIsAppendedTwiceWhenAReplyIsLost) {
   EXPECT_EQ(complaint_of(the_documents(modify_by_document), 3, kLostReplies),
             "an entry was appended twice");
 }
 
-TEST(SeedFlaws, Document3_OfThirtyCustomersSomeGiveUp) {
+TEST(EtagDocumentsDesign, OfThirtyCustomersSomeGiveUp) {
   EXPECT_EQ(complaint_of(the_documents(modify_by_document), 30, kNoFaults),
             "a change was given up");
 }
 
-TEST(SeedFlaws, Document3_AWriterThatBypassesTheConditionUndoesAnothersChange) {
+TEST(EtagDocumentsDesign, AWriterThatBypassesTheConditionUndoesAnothersChange) {
   EXPECT_EQ(complaint_of(the_documents(modify_without_condition), 3, kNoFaults),
             "a change was lost");
 }
 
-TEST(SeedFlaws, Document3_UpdatesAreMadeOnceAndNoneIsGivenUp) {
+TEST(EtagDocumentsDesign, UpdatesAreMadeOnceAndNoneIsGivenUp) {
   const Scenario three = [](Simulation& simulation) { return judge_ours(simulation, 3); };
   const Scenario thirty = [](Simulation& simulation) { return judge_ours(simulation, 30); };
   expect_holds(2'000, three);

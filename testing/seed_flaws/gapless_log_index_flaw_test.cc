@@ -185,28 +185,28 @@ void expect_found(const Way& way, const std::string& complaint, const Simulation
   EXPECT_TRUE(find_bug(500, only_this, options).has_value()) << complaint;
 }
 
-TEST(SeedFlaws, Document1_ACrashAfterReservingLeavesAGapByTheAtomicCounter) {
+TEST(GaplessLogIndexDesign, ACrashAfterReservingLeavesAGapByTheAtomicCounter) {
   expect_found(kAtomicCounter, "a gap", kCrashes);
 }
 
-TEST(SeedFlaws, Document1_ARedeliveredBatchIsThereTwiceByTheAtomicCounter) {
+TEST(GaplessLogIndexDesign, ARedeliveredBatchIsThereTwiceByTheAtomicCounter) {
   expect_found(kAtomicCounter, "an event twice", kCrashes);
   expect_found(kAtomicCounter, "an event twice", kLostReplies);
 }
 
-TEST(SeedFlaws, Document1_TheAtomicCounterAnnouncesWhatIsNotWrittenYet) {
+TEST(GaplessLogIndexDesign, TheAtomicCounterAnnouncesWhatIsNotWrittenYet) {
   expect_found(kAtomicCounter, "an index is announced but not there", kNoFaults);
 }
 
-TEST(SeedFlaws, Document1_TwoWhoReadTheSameMaximumOverwriteEachOtherByConditionalWrites) {
+TEST(GaplessLogIndexDesign, TwoWhoReadTheSameMaximumOverwriteEachOtherByConditionalWrites) {
   expect_found(kConditionalWrites, "an event is lost", kNoFaults);
 }
 
-TEST(SeedFlaws, Document1_TheLoserOfAVersionConflictHasOverwrittenTheWinnersLogs) {
+TEST(GaplessLogIndexDesign, TheLoserOfAVersionConflictHasOverwrittenTheWinnersLogs) {
   expect_found(kVersionNumbers, "an event is lost", kNoFaults);
 }
 
-TEST(SeedFlaws, Document1_NoStrategyOfOursGapsRepeatsLosesOrAnnouncesTooMuch) {
+TEST(GaplessLogIndexDesign, NoStrategyOfOursGapsRepeatsLosesOrAnnouncesTooMuch) {
   for (const auto strategy :
        {LogStrategy::reserve, LogStrategy::conditional, LogStrategy::transaction}) {
     const Way way = ours(strategy);

@@ -77,13 +77,13 @@ std::optional<Finding> find_in_document(const Fates& fates) {
                   {.fates = fates});
 }
 
-TEST(SeedFlaws, Document4_TwoRacersBothWinByTheDocumentsWay) {
+TEST(IdempotentEventsDesign, TwoRacersBothWinByItsOwnWay) {
   const auto found = find_in_document({0, 0, 0, 0, 0});
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->complaint, "an event took effect twice");
 }
 
-TEST(SeedFlaws, Document4_AnEventWhoseConsumerDiesIsLostByTheDocumentsWay) {
+TEST(IdempotentEventsDesign, AnEventWhoseConsumerDiesIsLostByItsOwnWay) {
   bool lost = false;
   for (std::uint64_t seed = 1; seed <= 300 && !lost; ++seed) {
     Simulation simulation({.seed = seed, .fates = {0, 0, 0, 30, 30}});
@@ -92,7 +92,7 @@ TEST(SeedFlaws, Document4_AnEventWhoseConsumerDiesIsLostByTheDocumentsWay) {
   EXPECT_TRUE(lost);
 }
 
-TEST(SeedFlaws, Document4_MarkAndEffectInOneCommitHold) {
+TEST(IdempotentEventsDesign, MarkAndEffectInOneCommitHold) {
   expect_holds(2'000, [](Simulation& simulation) { return judge(simulation, handle_by_commit); });
 }
 

@@ -119,22 +119,22 @@ std::string complaint_of(const Scenario& scenario, const SimulationOptions& opti
   return found ? found->complaint : "";
 }
 
-TEST(SeedFlaws, Document5_AnEventWhoseWorkerDiesAfterMarkingItIsLost) {
+TEST(MergeableStateDesign, AnEventWhoseWorkerDiesAfterMarkingItIsLost) {
   EXPECT_EQ(complaint_of(one_pipeline(kDocument), kCrashes), "an event was lost");
 }
 
-TEST(SeedFlaws, Document5_AnAddWhoseReplyIsLostIsCountedTwice) {
+TEST(MergeableStateDesign, AnAddWhoseReplyIsLostIsCountedTwice) {
   const Scenario twice = [](Simulation& simulation) {
     return judge(simulation, kDocument, {"likes"}) == "an event was counted twice" ? "twice" : "";
   };
   EXPECT_EQ(complaint_of(twice, kLostReplies), "twice");
 }
 
-TEST(SeedFlaws, Document5_PipelinesTakeEachOthersEventsForDuplicates) {
+TEST(MergeableStateDesign, PipelinesTakeEachOthersEventsForDuplicates) {
   EXPECT_EQ(complaint_of(two_pipelines(kDocument), kNoFaults), "an event was lost");
 }
 
-TEST(SeedFlaws, Document5_MergesWithIdsCountEveryEventOnce) {
+TEST(MergeableStateDesign, MergesWithIdsCountEveryEventOnce) {
   for (const Scenario& scenario : {one_pipeline(kOurs), two_pipelines(kOurs)}) {
     for (const SimulationOptions& options :
          {SimulationOptions{}, kNoFaults, kCrashes, kLostReplies}) {

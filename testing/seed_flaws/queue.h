@@ -1,4 +1,4 @@
-// A queue as the documents have it: at least once, hidden from others while a consumer works.
+// A queue as those designs have it: at least once, hidden from others while a consumer works.
 #pragma once
 
 #include <optional>

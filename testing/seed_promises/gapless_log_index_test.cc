@@ -250,7 +250,7 @@ TEST(NamedLocks, HaveALeaseRenewalAndAListOfHolders) {
   ASSERT_TRUE(std::holds_alternative<Renewed>(locks.renew("abc123", held.ticket, 10s).value()));
   clock.advance(9s);
   EXPECT_EQ(std::get<Busy>(locks.take("abc123", {}).value()).owner, "A");
-  const claims::ClaimPage holders = locks.list(ClaimState::Kind::busy).value();
+  const claims::ClaimPage holders = locks.list({.kind = ClaimState::Kind::busy}).value();
   ASSERT_EQ(holders.claims.size(), 1U);
   EXPECT_EQ(holders.claims[0].name, "abc123");
   EXPECT_EQ(holders.claims[0].state.owner, "A");

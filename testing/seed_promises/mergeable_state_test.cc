@@ -152,7 +152,7 @@ TEST_F(MergeableState, Int64MaxStore_TheHigherValueWinsInAnyOrder) {
   EXPECT_EQ(lost(), 0U);
 }
 
-// Where the document breaks: a missing bucket reads as zero, which is wrong for a maximum.
+// Where the design breaks: a missing bucket reads as zero, which is wrong for a maximum.
 TEST_F(MergeableState, Int64MaxStore_AMissingBucketIsNoZero) {
   const Time start = clock_.now();
   TallyRequest request = number(max, -7);
@@ -221,7 +221,7 @@ TEST_F(MergeableState, BytesStore_MergesThatWaitOnAHotKeyAreOneWrite) {
   EXPECT_NEAR(static_cast<double>(get("hll")), 101, 2);
 }
 
-// Where the document breaks: a sketch that does not decode is dropped silently.
+// Where the design breaks: a sketch that does not decode is dropped silently.
 TEST_F(MergeableState, BytesStore_ASketchThatDoesNotDecodeIsAnErrorAndStays) {
   merge("hll", items(distinct, {"a"}));
   Write damage = put(tallies::tally_key("pipeline", "hll"), Bytes("noise"), anything());
@@ -269,7 +269,7 @@ TEST_F(MergeableState, Deduper_AnEventIsCountedOnceWhereverItsWorkerDied) {
   }
 }
 
-// Where the document breaks: an ambiguous timeout on add counts twice.
+// Where the design breaks: an ambiguous timeout on add counts twice.
 TEST_F(MergeableState, Int64SumStore_AnAddWhoseReplyIsLostIsCountedOnce) {
   merge("k", number(sum, 0));
   for (const Fault fault : {Fault::fail_after, Fault::lose_reply, Fault::land_late}) {

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -85,6 +86,17 @@ bool answers_http(std::uint16_t port) {
   std::array<char, 5> answer{};
   return ::recv(socket.get(), answer.data(), answer.size(), MSG_WAITALL) == 5 &&
          std::string_view(answer.data(), 5) == "HTTP/";
+}
+
+std::string output_of(const std::string& line) {
+  std::string said;
+  FILE* const out = ::popen(line.c_str(), "r");
+  if (out == nullptr) std::abort();
+  std::array<char, 4096> room{};
+  while (std::fgets(room.data(), room.size(), out) != nullptr) said += room.data();
+  ::pclose(out);
+  while (!said.empty() && said.back() == '\n') said.pop_back();
+  return said;
 }
 
 bool installed(const std::string& program) {

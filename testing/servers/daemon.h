@@ -21,6 +21,9 @@ bool answers_http(std::uint16_t port);
 // Whether a program of that name is found by PATH.
 bool installed(const std::string& program);
 
+// What a command of the shell prints, without the line breaks at its end.
+std::string output_of(const std::string& command);
+
 // The directory into which scripts/install-servers puts servers.
 std::filesystem::path servers_directory();
 

@@ -6,21 +6,6 @@
 #include <stdexcept>
 
 namespace once::testing {
-namespace {
-
-std::string output_of(const std::string& line) {
-  std::string said;
-  FILE* const out = ::popen(line.c_str(), "r");
-  if (out == nullptr) std::abort();
-  std::array<char, 4096> room{};
-  while (std::fgets(room.data(), room.size(), out) != nullptr) said += room.data();
-  ::pclose(out);
-  while (!said.empty() && said.back() == '\n') said.pop_back();
-  return said;
-}
-
-}  // namespace
-
 std::optional<std::string> RedisServer::missing() {
   for (const char* const program : {"redis-server", "redis-cli"}) {
     if (!installed(program)) return "there is no " + std::string(program);

@@ -20,6 +20,7 @@ std::string describe(const Guard& guard) {
   switch (guard.kind) {
     case Guard::Kind::anything: return "";
     case Guard::Kind::absent: return " if absent";
+    case Guard::Kind::permanent: return " if permanent";
     case Guard::Kind::unchanged: return " if " + std::to_string(guard.version.number);
   }
   return "?";
@@ -53,12 +54,13 @@ struct StepText {
     for (const std::span<Write>& writes : step->transactions) text += text_of(writes) + ';';
     return text;
   }
-  std::string operator()(const ChangeStep* step) const {
-    return "change " + to_text(step->change->key);
+  std::string operator()(const JoinStep* step) const {
+    return "join " + to_text(step->member->queue());
   }
   std::string operator()(const PauseStep* step) const {
     return "pause " + std::to_string(step->length.count()) + " ms";
   }
+  std::string operator()(const WaitStep* step) const { return "wait for " + to_text(*step->key); }
 
  private:
   static std::string text_of(std::span<const Write> writes) {
@@ -89,8 +91,9 @@ struct AnswerText {
     for (const Result<CommitOutcome>& answer : *step->answer) text += text_of(answer) + ';';
     return text;
   }
-  std::string operator()(const ChangeStep* step) const { return kind(step->answer, "answered"); }
+  std::string operator()(const JoinStep* step) const { return kind(step->answer, "answered"); }
   std::string operator()(const PauseStep* step) const { return kind(step->answer, "over"); }
+  std::string operator()(const WaitStep* step) const { return kind(step->answer, "over"); }
 
  private:
   static std::string text_of(const Result<CommitOutcome>& answer) {

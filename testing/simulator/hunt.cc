@@ -20,10 +20,31 @@ constexpr std::size_t kSeedDivisor = 20;
 constexpr std::size_t kSeedDivisor = 1;
 #endif
 
+// All that this process simulated, said at its end.
+class Count : public ::testing::Environment {
+ public:
+  void add() { ++schedules_; }
+  void TearDown() override {
+    if (schedules_ > 0) std::cout << schedules_ << " schedules were simulated\n";
+  }
+
+ private:
+  std::uint64_t schedules_ = 0;
+};
+
+Count* const simulated = new Count;  // gtest's, which deletes it.
+const auto* const registered = ::testing::AddGlobalTestEnvironment(simulated);
+
+std::size_t times_as_many() {
+  if (const char* times = std::getenv("ONCE_SEEDS_TIMES")) return std::strtoull(times, nullptr, 10);
+  return std::getenv("ONCE_LONG") != nullptr ? 50 : 1;
+}
+
 std::optional<Finding> try_seed(std::uint64_t seed, const Scenario& scenario,
                                 SimulationOptions options) {
   options.seed = seed;
   Simulation simulation(options);
+  simulated->add();
   std::string complaint = scenario(simulation);
   if (complaint.empty()) return std::nullopt;
   return Finding{seed, std::move(complaint), simulation.trace()};
@@ -65,8 +86,7 @@ void expect_holds(std::size_t seeds, const Scenario& scenario, SimulationOptions
   if (const char* seed = std::getenv("ONCE_SEED")) {
     return replay(std::strtoull(seed, nullptr, 10), scenario, options);
   }
-  seeds /= kSeedDivisor;
-  if (std::getenv("ONCE_LONG") != nullptr) seeds *= 50;
+  seeds = seeds / kSeedDivisor * times_as_many();
   if (const auto found = find_bug(seeds, scenario, options)) report(*found);
 }
 

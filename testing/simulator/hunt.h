@@ -26,7 +26,8 @@ std::optional<Finding> find_bug(std::size_t seeds, const Scenario& scenario,
 
 // Fails the running test if any seed breaks the scenario, and prints the command that replays it.
 // ONCE_SEED=N in the environment runs that seed alone and prints its trace; ONCE_LONG=1 runs
-// fifty times as many.
+// fifty times as many, ONCE_SEEDS_TIMES=N runs N times as many. A program says at its end how many
+// it ran.
 void expect_holds(std::size_t seeds, const Scenario& scenario, SimulationOptions options = {});
 
 }  // namespace once::testing

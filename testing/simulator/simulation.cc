@@ -149,7 +149,7 @@ void Simulation::act(Client& client) {
 
 void Simulation::perform(Client& client) {
   const detail::Step& step = client.run().step;
-  if (std::holds_alternative<detail::PauseStep*>(step)) return;
+  if (detail::length_of(step)) return;
   if (chance(options_.fates.fails_before)) {
     detail::fail_step(step, {ErrorCode::unavailable, "simulated: nothing happened"});
   } else if (auto* const* one = std::get_if<detail::CommitStep*>(&step)) {
@@ -200,8 +200,8 @@ void Simulation::settle(Client& client) {
     record(client, client.ending->has_value()
                        ? "ends"
                        : "ends: " + std::string(name_of(client.ending->error().code)));
-  } else if (auto* const* pause = std::get_if<detail::PauseStep*>(&client.run().step)) {
-    client.ready_at = later(clock_.now(), (*pause)->length);
+  } else if (const std::optional<Duration> length = detail::length_of(client.run().step)) {
+    client.ready_at = later(clock_.now(), *length);
   }
 }
 

@@ -149,7 +149,7 @@ class ToyStore final : public Store {
 
   static std::optional<CurrentItem> known_of(const std::optional<Item>& item) {
     if (!item) return std::nullopt;
-    CurrentItem current_item{.version = item->version};
+    CurrentItem current_item{.version = item->version, .permanent = item->expiry == kNever};
     if (const auto* const number = std::get_if<std::int64_t>(&item->value)) {
       current_item.number = *number;
     }

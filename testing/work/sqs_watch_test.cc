@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "testing/certificate.h"
 #include "testing/raw_http.h"
 #include "testing/relay/relay.h"
 #include "testing/work/terminal.h"
@@ -70,6 +71,19 @@ TEST_F(WatchedWorkOnSqs, ATtlThatAReplayCouldOutliveIsWarnedOfAtTheStart) {
   EXPECT_EQ(log_with(four_days, "4d"), "") << "and nothing is shown where there is no terminal";
 }
 
+TEST_F(WatchedWorkOnSqs, MetricsSpeakTlsWhereThereIsACertificate) {
+  make_certificate(file("").c_str(), "IP:127.0.0.1");
+  WorkerProcess worker = work_by("true", {"--metrics-listen", "127.0.0.1:0", "--tls-cert",
+                                          file("certificate.pem"), "--tls-key", file("key.pem")});
+  const std::string& line = worker.ready_line();
+  const std::string before = "; metrics at https://127.0.0.1:";
+  const std::size_t at = line.find(before);
+  ASSERT_NE(at, std::string::npos) << line;
+  RawHttp plain(static_cast<std::uint16_t>(std::stoi(line.substr(at + before.size()))));
+  EXPECT_EQ(plain.call("GET", "/metrics")->body, "This port speaks https only.");
+  EXPECT_EQ(worker.terminate(), 0);
+}
+
 TEST_F(WatchedWorkOnSqs, MetricsSayWhatBecameOfEachDeliveryAndWhy) {
   send_three();
   WorkerProcess worker = work_by(
@@ -91,10 +105,26 @@ TEST_F(WatchedWorkOnSqs, MetricsSayWhatBecameOfEachDeliveryAndWhy) {
     return has(R"(once_work_deliveries_total{outcome="handled",reason="handled"} 1)") &&
            has(R"(once_work_deliveries_total{outcome="duplicate",reason="already_done"} 1)") &&
            has(R"(once_work_deliveries_total{outcome="dead",reason="attempts_used_up"} 1)") &&
-           has("once_work_handling_seconds_count 1") && has("once_work_under_way 0");
+           has("once_work_handling_seconds_count 1") && has("once_work_under_way 0") &&
+           has("once_work_queue_depth 0") && has("once_work_lag_seconds 0");
   })) << page;
   EXPECT_EQ(get("/healthz").status, 200);
   EXPECT_EQ(get("/other").status, 404);
+  EXPECT_EQ(worker.terminate(), 0);
+}
+
+TEST_F(WatchedWorkOnSqs, TheServerListsItWhileItLives) {
+  send_three();
+  WorkerProcess worker = work_by(kHandle, {"--concurrency", "1", "--max-attempts", "1"});
+  std::string list;
+  EXPECT_TRUE(eventually([&] {
+    const auto answer = RawHttp(server_->port()).call("GET", "/v1/workers?prefix=work/");
+    list = answer.value_or(RawAnswer{}).body;
+    return list.find(R"("in_flight":0,"done":1,"duplicates":1,"failed":0,"dead":1,"waiting":0,)"
+                     R"("lag_seconds":0})") != std::string::npos;
+  })) << list;
+  EXPECT_NE(list.find(R"("kind":"work","name":"SQS queue )" + name_ + ","), std::string::npos)
+      << list;
   EXPECT_EQ(worker.terminate(), 0);
 }
 

@@ -54,7 +54,7 @@ TEST_F(WorkOnSqs, TermFinishesWhatIsUnderWay) {
   worker.ask_to_stop();
   std::ofstream(file("go")) << "now";
   EXPECT_EQ(worker.wait(), 0);
-  const auto claims = once_->claims().list(ClaimState::Kind::done).value().claims;
+  const auto claims = once_->claims().list({.kind = ClaimState::Kind::done}).value().claims;
   ASSERT_EQ(claims.size(), 1U);
   EXPECT_EQ(claims[0].state.result, "\"done\"");
 }
@@ -135,8 +135,9 @@ TEST_F(WorkOnSqs, H41_AWorkerHandlesNothingOnceItsStoreWasEmptied) {
     WorkerProcess worker(queue_at(shared_elasticmq().url()), redis.address(), command,
                          ::fileno(errors));
     Once look = open(redis.address()).value();
-    EXPECT_TRUE(eventually(
-        [&] { return look.claims().list(ClaimState::Kind::done).value().claims.size() == 1; }));
+    EXPECT_TRUE(eventually([&] {
+      return look.claims().list({.kind = ClaimState::Kind::done}).value().claims.size() == 1;
+    }));
     redis.cli("flushall");
     EXPECT_TRUE(says("store_replaced")) << text_of(file("errors"));
     sender_->send(name_, event("two"));

@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-#include "once/change.h"
+#include "once/detail/joint.h"
 #include "once/entropy.h"
 #include "once/store.h"
 
@@ -51,17 +51,23 @@ struct CommitEachStep {
   std::span<const std::span<Write>> transactions;
   Result<std::vector<Result<CommitOutcome>>> answer;
 };
-struct ChangeStep {
-  Change* change = nullptr;
-  Result<ChangeOutcome> answer;
+struct JoinStep {
+  Joint* member = nullptr;
+  Result<std::monostate> answer;
 };
 struct PauseStep {
   Duration length{};
   Result<std::monostate> answer;
 };
+struct WaitStep {
+  const Key* key = nullptr;
+  Duration poll{};
+  Duration longest{};
+  Result<std::monostate> answer;
+};
 
 using Step = std::variant<std::monostate, GetStep*, GetOneStep*, ScanStep*, ListStep*, CommitStep*,
-                          CommitEachStep*, ChangeStep*, PauseStep*>;
+                          CommitEachStep*, JoinStep*, PauseStep*, WaitStep*>;
 
 class PromiseBase;
 
@@ -78,7 +84,7 @@ class PlanState {
   const Limits& limits;
   Entropy& entropy;
   SecretCell& secret;
-  bool combines = false;         // The driver takes ChangeSteps and merges them.
+  bool combines = false;         // The driver takes JoinSteps and groups them.
   bool urgent = false;           // The plan's steps go before those of others.
   PromiseBase* leaf = nullptr;   // Null before the start and after the end.
   std::coroutine_handle<> next;  // Resumed before control goes back to the driver.

@@ -18,6 +18,9 @@ struct StoreSecret {
   std::array<std::uint64_t, 2> key{};
   Time created;  // For people.
 
+  // Seen ids may be marked where claims are, as earlier versions did: the store is as old as that.
+  bool old_marks = true;
+
   friend bool operator==(const StoreSecret&, const StoreSecret&) = default;
 };
 

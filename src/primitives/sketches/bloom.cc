@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <numbers>
 #include <utility>
@@ -44,6 +45,29 @@ class Probes {
 };
 
 std::uint8_t mask_of(std::size_t bit) { return static_cast<std::uint8_t>(1U << bit % 8); }
+
+std::unexpected<Error> corrupt() {
+  return failure(ErrorCode::corrupt, "a bloom filter does not parse");
+}
+
+std::unexpected<Error> other_shape() {
+  return failure(ErrorCode::invalid, "bloom: filters of different capacity or rate");
+}
+
+BloomShape read_shape(RecordReader& in) {
+  BloomShape shape;
+  shape.capacity = in.number();
+  shape.rate = std::bit_cast<double>(in.number());
+  return shape;
+}
+
+// The bits of a record in the dense form.
+Result<std::string_view> read_bits(RecordReader& in, const BloomShape& shape) {
+  const std::string_view bits = in.view();
+  const Result<std::size_t> bytes = Bloom::bytes_of(shape);
+  if (!in.sound() || !bytes || bits.size() != *bytes) return corrupt();
+  return bits;
+}
 
 }  // namespace
 
@@ -110,9 +134,7 @@ bool Bloom::may_contain(std::string_view item) const {
 }
 
 Result<void> Bloom::merge(const Bloom& other) {
-  if (other.shape_ != shape_) {
-    return failure(ErrorCode::invalid, "bloom: filters of different capacity or rate");
-  }
+  if (other.shape_ != shape_) return other_shape();
   if (other.is_dense()) {
     if (!is_dense()) grow_dense();
     for (std::size_t i = 0; i < bits_.size(); ++i) bits_[i] |= other.bits_[i];
@@ -127,6 +149,34 @@ Result<void> Bloom::merge(const Bloom& other) {
   places_ = std::move(both);
   if (places_.size() > most_places()) grow_dense();
   return {};
+}
+
+Result<bool> Bloom::merge_in_place(Bytes& into, std::string_view from) {
+  Result<RecordReader> in = RecordReader::open(into, RecordKind::bloom, kSparseFormat);
+  if (!in) return std::unexpected(std::move(in.error()));
+  if (in->format() != kDenseFormat) return false;
+  const BloomShape shape = read_shape(*in);
+  const Result<std::string_view> bits = read_bits(*in, shape);
+  if (!bits) return std::unexpected(bits.error());
+  char* const first = into.data() + (bits->data() - into.data());
+
+  Result<RecordReader> other = RecordReader::open(from, RecordKind::bloom, kSparseFormat);
+  if (!other) return std::unexpected(std::move(other.error()));
+  if (other->format() == kDenseFormat) {
+    if (read_shape(*other) != shape) return other_shape();
+    const Result<std::string_view> more = read_bits(*other, shape);
+    if (!more) return std::unexpected(more.error());
+    std::ranges::transform(*more, *bits, first, std::bit_or<>());
+  } else {
+    const Result<Bloom> sparse = decode(from);
+    if (!sparse) return std::unexpected(sparse.error());
+    if (sparse->shape_ != shape) return other_shape();
+    for (const std::uint32_t bit : sparse->places_) {
+      first[bit / 8] = static_cast<char>(first[bit / 8] | mask_of(bit));
+    }
+  }
+  seal_again(into);
+  return true;
 }
 
 Bytes Bloom::encode() const {
@@ -156,22 +206,18 @@ Bytes Bloom::encode_bits(const std::vector<std::uint8_t>& bits) const {
 }
 
 Result<Bloom> Bloom::decode(std::string_view record) {
-  const std::unexpected<Error> corrupt =
-      failure(ErrorCode::corrupt, "a bloom filter does not parse");
   Result<RecordReader> in = RecordReader::open(record, RecordKind::bloom, kSparseFormat);
   if (!in) return std::unexpected(std::move(in.error()));
-  BloomShape shape;
-  shape.capacity = in->number();
-  shape.rate = std::bit_cast<double>(in->number());
+  const BloomShape shape = read_shape(*in);
   Result<Bloom> filter = make(shape);
-  if (!filter) return corrupt;
+  if (!filter) return corrupt();
   if (in->format() == kDenseFormat) {
-    const std::string_view bits = in->view();
-    if (!in->sound() || bits.size() != filter->bytes_) return corrupt;
-    filter->bits_.assign(bits.begin(), bits.end());
+    const Result<std::string_view> bits = read_bits(*in, shape);
+    if (!bits) return std::unexpected(bits.error());
+    filter->bits_.assign(bits->begin(), bits->end());
     return filter;
   }
-  if (filter->is_dense()) return corrupt;  // A small one is never stored so.
+  if (filter->is_dense()) return corrupt();  // A small one is never stored so.
   const std::uint64_t count = in->number(filter->most_places());
   filter->places_.reserve(count);
   std::uint64_t last = 0;
@@ -179,10 +225,10 @@ Result<Bloom> Bloom::decode(std::string_view record) {
     const std::uint64_t step = in->number();
     const bool ascends = i == 0 || step > 0;
     last += step;
-    if (!ascends || step >= filter->bytes_ * 8 || last >= filter->bytes_ * 8) return corrupt;
+    if (!ascends || step >= filter->bytes_ * 8 || last >= filter->bytes_ * 8) return corrupt();
     filter->places_.push_back(static_cast<std::uint32_t>(last));
   }
-  if (!in->sound()) return corrupt;
+  if (!in->sound()) return corrupt();
   return filter;
 }
 

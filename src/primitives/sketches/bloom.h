@@ -58,6 +58,10 @@ class Bloom {
   // `invalid`, and nothing changed, if the other has a different shape.
   Result<void> merge(const Bloom& other);
 
+  // Merges the record `from` into the record `into`, in its bytes. False, and nothing changed, if
+  // that has the sparse form.
+  static Result<bool> merge_in_place(Bytes& into, std::string_view from);
+
   Bytes encode() const;
   Bytes encode_dense() const;  // In format 1, also while it is sparse.
   static Result<Bloom> decode(std::string_view record);

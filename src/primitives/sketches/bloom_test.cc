@@ -99,6 +99,40 @@ TEST(Bloom, SparseAndDenseAnswerAndMergeAlike) {
   }
 }
 
+TEST(Bloom, MergedInItsBytesAStoredFilterIsTheSame) {
+  const BloomShape shape{10'000, 0.01};
+  for (const std::uint64_t count : {0U, 200U, 3'000U}) {
+    const Bloom filter = filter_of(shape, 0, count);
+    for (const std::uint64_t others : {0U, 1U, 3'000U}) {
+      const Bloom other = filter_of(shape, 100, others);
+      Bloom wanted = Bloom::decode(filter.encode_dense()).value();
+      ASSERT_TRUE(wanted.merge(other));
+      for (const Bytes& from : {other.encode(), other.encode_dense()}) {
+        Bytes stored = filter.encode_dense();
+        EXPECT_TRUE(Bloom::merge_in_place(stored, from).value());
+        EXPECT_EQ(stored, wanted.encode());
+      }
+      Bytes sparse = filter_of(shape, 0, 200).encode();
+      const Bytes before = sparse;
+      EXPECT_FALSE(Bloom::merge_in_place(sparse, other.encode()).value());
+      EXPECT_EQ(sparse, before);
+    }
+  }
+}
+
+TEST(Bloom, MergedInItsBytesAFilterTakesNothingThatIsDamagedOrOfAnotherShape) {
+  const Bytes sound = filter_of({1'000, 0.01}, 0, 10).encode_dense();
+  Bytes damaged = sound;
+  damaged[20] = static_cast<char>(damaged[20] ^ 4);
+  for (const Bytes& from : {damaged, filter_of({1'001, 0.01}, 0, 10).encode(),
+                            filter_of({100'000, 0.01}, 0, 10).encode()}) {
+    Bytes stored = sound;
+    EXPECT_FALSE(Bloom::merge_in_place(stored, from).has_value());
+    EXPECT_EQ(stored, sound);
+  }
+  EXPECT_FALSE(Bloom::merge_in_place(damaged, sound).has_value());
+}
+
 TEST(Bloom, AnotherShapeIsRefusedAndChangesNothing) {
   Bloom filter = filter_of({1'000, 0.01}, 0, 10);
   const Bytes before = filter.encode();

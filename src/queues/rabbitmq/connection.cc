@@ -132,6 +132,19 @@ std::string Connection::server_version() const {
   return "";
 }
 
+Result<std::uint64_t> messages_in(const Options& options, const std::string& queue) {
+  const Result<std::unique_ptr<Connection>> connection = Connection::open(options);
+  if (!connection) return std::unexpected(connection.error());
+  constexpr amqp_boolean_t kYes = 1;
+  constexpr amqp_boolean_t kNo = 0;
+  const amqp_queue_declare_ok_t* const found = amqp_queue_declare(
+      (*connection)->state(), kChannel, bytes_of(queue), kYes, kYes, kNo, kNo, amqp_empty_table);
+  if (found != nullptr) return found->message_count;
+  Result<void> refused = (*connection)->reply();
+  if (!refused) return std::unexpected(std::move(refused.error()));
+  return away("no answer");
+}
+
 Result<void> ensure_queue(const Options& options, const std::string& queue) {
   Result<std::unique_ptr<Connection>> connection = Connection::open(options);
   if (!connection) return std::unexpected(std::move(connection.error()));

@@ -61,6 +61,9 @@ class Connection {
   amqp_connection_state_t_* const state_;
 };
 
+// How many messages wait to be delivered.
+Result<std::uint64_t> messages_in(const Options& options, const std::string& queue);
+
 // Creates the queue if it does not exist, durable and replicated (a quorum queue). An existing one
 // is left unchanged.
 Result<void> ensure_queue(const Options& options, const std::string& queue);

@@ -46,6 +46,13 @@ std::int64_t number_in(const std::string& text) {
   return number;
 }
 
+// Seconds since 1970, as the sender says. Nothing for what no clock shows before the year 10000.
+std::optional<Time> sent_at(std::uint64_t seconds) {
+  constexpr std::uint64_t kYear10000 = 253'402'300'800;
+  if (seconds >= kYear10000) return std::nullopt;
+  return Time(std::chrono::seconds(seconds));
+}
+
 std::unexpected<Error> lost_meanwhile() {
   return failure(ErrorCode::unavailable, "rabbitmq: the connection was lost meanwhile");
 }
@@ -275,6 +282,9 @@ Message Consumer::message_of(const amqp_envelope_t& envelope) const {
   }
   if ((properties._flags & AMQP_BASIC_CONTENT_TYPE_FLAG) != 0) {
     message.content_type = rabbitmq::text_of(properties.content_type);
+  }
+  if ((properties._flags & AMQP_BASIC_TIMESTAMP_FLAG) != 0) {
+    message.sent = sent_at(properties.timestamp);
   }
   message.deliveries = envelope.redelivered != 0 ? 2 : 1;
   if ((properties._flags & AMQP_BASIC_HEADERS_FLAG) == 0) return message;

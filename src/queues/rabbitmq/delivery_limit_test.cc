@@ -18,7 +18,7 @@ TEST(DeliveryLimit, ARefusalTellsAnArgumentWithItsValue) {
   EXPECT_EQ(argument_in(""), std::nullopt);
 }
 
-TEST(DeliveryLimit, ALimitIsWarnedOfUnlessThereIsADeadLetterExchange) {
+TEST(DeliveryLimit, H34_ALimitIsWarnedOfUnlessThereIsADeadLetterExchange) {
   const Arguments quorum = {{"x-queue-type", std::string("quorum")}};
   EXPECT_EQ(limit_warning(quorum, "3.13.7"), std::nullopt);
   EXPECT_NE(limit_warning(quorum, "4.0.2").value_or("").find("more than 20 times"),

@@ -26,6 +26,12 @@ class RabbitQueue final : public Queue {
   // It forgets only what it is told to.
   Result<std::optional<Duration>> retention() override { return std::nullopt; }
 
+  Result<std::optional<std::uint64_t>> depth() override {
+    const Result<std::uint64_t> count = messages_in(options_, options_.queue);
+    if (!count) return std::unexpected(count.error());
+    return *count;
+  }
+
   Result<std::vector<Message>> receive(std::size_t most, Duration) override {
     return consumer_.receive(most);
   }

@@ -90,6 +90,18 @@ TEST_F(RabbitMqQueue, AMessageComesWithItsPropertiesAndIsGoneWhenItIsAcknowledge
   EXPECT_EQ(receive(*queue, 1).at(0).id, "m2");
 }
 
+TEST_F(RabbitMqQueue, ItTellsHowManyWait) {
+  const auto queue = open();
+  EXPECT_EQ(queue->depth().value(), 0U);
+  send("1");
+  send("2");
+  // The broker counts a moment later.
+  const auto give_up = std::chrono::steady_clock::now() + 60s;
+  while (queue->depth().value() != 2U && std::chrono::steady_clock::now() < give_up) {
+  }
+  EXPECT_EQ(queue->depth().value(), 2U);
+}
+
 TEST_F(RabbitMqQueue, WhatIsNotAcknowledgedComesAgainAndIsCounted) {
   (void)open();  // Makes it.
   send("m1");
@@ -152,7 +164,7 @@ TEST_F(RabbitMqQueue, ADeadLetterHasTheReasonAndAllElse) {
 }
 
 // All that a sender can say, with types that text does not have.
-TEST_F(RabbitMqQueue, ADeadLetterKeepsThePropertiesOfItsMessageWithTheirTypes) {
+TEST_F(RabbitMqQueue, H47_ADeadLetterKeepsThePropertiesOfItsMessageWithTheirTypes) {
   const auto queue = open();
   std::array<amqp_table_entry_t, 4> headers{};
   headers[0].key = amqp_cstring_bytes("count");
@@ -189,6 +201,7 @@ TEST_F(RabbitMqQueue, ADeadLetterKeepsThePropertiesOfItsMessageWithTheirTypes) {
   message.original = encoded(sent);
   ASSERT_TRUE(publisher_->publish(name_, message).has_value());
   const auto came = receive(*queue, 1);
+  EXPECT_EQ(came.at(0).sent, Time(1'700'000'001s));
   ASSERT_TRUE(queue->dead_letter(came.at(0), "no luck").value().has_reason);
   const auto dead_queue = open_queue(broker().address(name_ + "-dead")).value();
   const auto dead = receive(*dead_queue, 1);

@@ -42,6 +42,8 @@ void take_system_attributes(pugi::xml_node element, Message& message) {
       message.deliveries = std::max<std::int64_t>(1, number_in(attribute.child_value("Value")));
     } else if (name == "MessageGroupId") {
       message.group = attribute.child_value("Value");
+    } else if (name == "SentTimestamp") {
+      message.sent = Time(Duration(number_in(attribute.child_value("Value"))));
     }
   }
 }

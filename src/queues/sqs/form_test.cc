@@ -9,6 +9,7 @@ constexpr const char* kReceived = R"(<ReceiveMessageResponse><ReceiveMessageResu
   <MessageId>m1</MessageId><ReceiptHandle>h1</ReceiptHandle><Body>a &lt;b&gt; &amp;#38; </Body>
   <Attribute><Name>ApproximateReceiveCount</Name><Value>3</Value></Attribute>
   <Attribute><Name>MessageGroupId</Name><Value>g</Value></Attribute>
+  <Attribute><Name>SentTimestamp</Name><Value>1700000000123</Value></Attribute>
   <MessageAttribute><Name>order</Name><Value><DataType>String</DataType>
     <StringValue>42</StringValue></Value></MessageAttribute>
   <MessageAttribute><Name>Content-Type</Name><Value><StringValue>text/plain</StringValue></Value>
@@ -29,6 +30,7 @@ TEST(SqsForm, AMessageIsReadWithItsAttributes) {
   EXPECT_EQ(messages[0].body, "a <b> &#38; ");
   EXPECT_EQ(messages[0].deliveries, 3);
   EXPECT_EQ(messages[0].group, "g");
+  EXPECT_EQ(messages[0].sent, Time(Duration(1'700'000'000'123)));
   EXPECT_EQ(messages[0].attributes.at("order"), "42");
   EXPECT_EQ(messages[0].content_type, "text/plain");
 }

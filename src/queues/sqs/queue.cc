@@ -94,18 +94,17 @@ class SqsQueue final : public Queue {
   }
 
   Result<std::optional<Duration>> retention() override {
-    Form form("GetQueueAttributes");
-    form.add("AttributeName.1", "All");
-    const Result<std::string> answer = service_->call(form, path_);
-    if (!answer) return std::unexpected(answer.error());
-    const auto attributes = attributes_in(*answer);
-    if (!attributes) return std::unexpected(attributes.error());
-    const auto found = attributes->find("MessageRetentionPeriod");
-    if (found == attributes->end()) return std::nullopt;
-    std::int64_t seconds = 0;
-    std::from_chars(std::to_address(found->second.begin()), std::to_address(found->second.end()),
-                    seconds);
-    return std::chrono::seconds(seconds);
+    const Result<std::optional<std::int64_t>> seconds = attribute("MessageRetentionPeriod");
+    if (!seconds) return std::unexpected(seconds.error());
+    if (!*seconds) return std::nullopt;
+    return std::chrono::seconds(**seconds);
+  }
+
+  Result<std::optional<std::uint64_t>> depth() override {
+    const Result<std::optional<std::int64_t>> count = attribute("ApproximateNumberOfMessages");
+    if (!count) return std::unexpected(count.error());
+    if (!*count) return std::nullopt;
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, **count));
   }
 
   Result<std::vector<Message>> receive(std::size_t most, Duration hidden) override {
@@ -150,6 +149,22 @@ class SqsQueue final : public Queue {
     Form form("ChangeMessageVisibility");
     form.add("ReceiptHandle", message.handle).add("VisibilityTimeout", seconds_of(length));
     return done(service_->call(form, path_));
+  }
+
+  // A number that the service tells of the queue; nothing if it does not.
+  Result<std::optional<std::int64_t>> attribute(const std::string& name) {
+    Form form("GetQueueAttributes");
+    form.add("AttributeName.1", "All");
+    const Result<std::string> answer = service_->call(form, path_);
+    if (!answer) return std::unexpected(answer.error());
+    const auto attributes = attributes_in(*answer);
+    if (!attributes) return std::unexpected(attributes.error());
+    const auto found = attributes->find(name);
+    if (found == attributes->end()) return std::nullopt;
+    std::int64_t number = 0;
+    std::from_chars(std::to_address(found->second.begin()), std::to_address(found->second.end()),
+                    number);
+    return number;
   }
 
   static Result<void> done(const Result<std::string>& answer) {

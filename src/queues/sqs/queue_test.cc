@@ -57,6 +57,18 @@ TEST_F(SqsQueue, AMessageComesOnceAndIsGoneWhenItIsAcknowledged) {
   EXPECT_TRUE(queue->ack(messages[0]).has_value()) << "acknowledging again does no harm";
 }
 
+TEST_F(SqsQueue, ItTellsHowManyWaitAndWhenEachWasSent) {
+  const auto queue = open();
+  EXPECT_EQ(queue->depth().value(), 0U);
+  for (const char* body : {"a", "b", "c"}) sender_->send(name_, body);
+  EXPECT_EQ(queue->depth().value(), 3U);
+  const std::vector<Message> messages = receive(*queue);
+  ASSERT_FALSE(messages.empty());
+  ASSERT_TRUE(messages[0].sent.has_value());
+  EXPECT_LT(std::chrono::abs(system_clock().now() - *messages[0].sent), 10min);
+  EXPECT_EQ(queue->depth().value(), 3U - messages.size());
+}
+
 TEST_F(SqsQueue, UpToTenComeAtOnceAndNoMoreThanWanted) {
   const auto queue = open();
   for (int i = 0; i < 12; ++i) sender_->send(name_, std::to_string(i));
@@ -122,7 +134,7 @@ TEST_F(SqsQueue, ADeadLetterHasTheReasonAndTheAttributes) {
   EXPECT_NE(sent.find("Name=order"), std::string::npos) << sent;
 }
 
-TEST_F(SqsQueue, ADeadLetterKeepsTheAttributesOfItsMessageWithTheirTypes) {
+TEST_F(SqsQueue, H47_ADeadLetterKeepsTheAttributesOfItsMessageWithTheirTypes) {
   std::string sent;
   testing::Relay relay(testing::shared_elasticmq().port(), [&](const auto& request) {
     if (request.body.find("Action=SendMessage") != std::string::npos) sent = request.body;
@@ -150,7 +162,7 @@ TEST_F(SqsQueue, ADeadLetterKeepsTheAttributesOfItsMessageWithTheirTypes) {
   EXPECT_EQ(sent.find("earlier"), std::string::npos) << sent;
 }
 
-TEST_F(SqsQueue, WhatAMessageCameWithGoesBeforeTheReason) {
+TEST_F(SqsQueue, H47_WhatAMessageCameWithGoesBeforeTheReason) {
   const auto queue = open();
   Message message;
   message.id = "m1";
@@ -161,7 +173,7 @@ TEST_F(SqsQueue, WhatAMessageCameWithGoesBeforeTheReason) {
   ASSERT_EQ(dead.size(), 1U);
 }
 
-TEST_F(SqsQueue, ADeadLetterThatIsTooLargeForAReasonGoesWithoutIt) {
+TEST_F(SqsQueue, H47_ADeadLetterThatIsTooLargeForAReasonGoesWithoutIt) {
   testing::Relay relay(
       testing::shared_elasticmq().port(), [&](const auto& request) -> testing::Fault {
         if (request.body.find("Once-Reason") == std::string::npos) return testing::Pass();

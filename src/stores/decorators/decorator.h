@@ -18,6 +18,7 @@ class Decorator : public Interface {
   std::uint64_t place(const Key& key) const override { return inner_.place(key); }
   Time now() override { return inner_.now(); }
   Result<Swept> sweep(std::size_t limit) override { return inner_.sweep(limit); }
+  StoreUnits units() const override { return inner_.units(); }
 
  protected:
   Result<std::vector<std::optional<Item>>> do_get(std::span<const Key> keys) override {

@@ -30,7 +30,7 @@ class FaultInjector final : public Decorator<FaultyStore> {
 
   void script(std::span<const Fault> next) override {
     const Lock lock(mutex_);
-    script_.insert(script_.end(), next.begin(), next.end());
+    script_.assign(next.begin(), next.end());
   }
 
   void deliver_late() override {

@@ -32,6 +32,8 @@ class Marked final : public Decorator<MarkedStore> {
           return false;
         }) {}
 
+  Store& unmarked() override { return *owned_; }
+
   Result<void> put_mark() override {
     const Lock lock(marking_);
     if (state_ != State::unmarked) return check_same();

@@ -67,8 +67,8 @@ class Metering final : public Decorator<MeteredStore> {
       : Decorator(inner), stopwatch_(std::move(stopwatch)) {}
 
   StoreMetrics snapshot() const override {
-    return {get_.snapshot(), scan_.snapshot(), list_.snapshot(), commit_.snapshot(),
-            commit_each_.snapshot()};
+    return {get_.snapshot(),    scan_.snapshot(),        list_.snapshot(),
+            commit_.snapshot(), commit_each_.snapshot(), inner_.units()};
   }
 
  protected:

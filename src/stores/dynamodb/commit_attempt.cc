@@ -93,7 +93,8 @@ aws::Request CommitAttempt::next(Time now) {
 bool CommitAttempt::is_transaction() const {
   if (writes_.size() > 1) return true;
   const Write& write = writes_[0];
-  return write.kind == Write::Kind::erase && write.guard.kind == Guard::Kind::unchanged;
+  return write.kind == Write::Kind::erase &&
+         (write.guard.kind == Guard::Kind::unchanged || write.guard.kind == Guard::Kind::permanent);
 }
 
 void CommitAttempt::build_one(Time now) {
@@ -149,7 +150,8 @@ void CommitAttempt::take_check(const Json& body) {
   const Result<std::optional<Item>> old = old_item(body);
   if (!old) return decide(std::unexpected(old.error()));
   const bool live = *old && !expired(**old, now_);
-  const CurrentItem current{live ? (*old)->version : Version{}, std::nullopt};
+  const CurrentItem current{live ? (*old)->version : Version{}, std::nullopt,
+                            live && (*old)->expiry == kNever};
   if (holds(writes_[0].guard, live ? &current : nullptr)) return decide(Committed{});
   lose(0, *old);
 }

@@ -44,6 +44,7 @@ class NoClockOffset final : public dynamodb::Transport {
   }
   const ServerOffset& server_offset() const override { return none_; }
   DynamoDbCounts counts() const override { return wire_->counts(); }
+  StoreUnits units() const override { return wire_->units(); }
 
  private:
   const std::unique_ptr<dynamodb::Transport> wire_;
@@ -62,16 +63,14 @@ class MeasuredTable final : public MeasuredStore {
  public:
   Store& store() override { return *store_; }
   double requests() override { return static_cast<double>(store_->counts().requests); }
-  double units() override { return store_->counts().capacity_units; }
-
- private:
-  static DynamoDbOptions measured(DynamoDbOptions options) {
-    options.measure_capacity = true;
-    return options;
+  double units() override {
+    const DynamoDbCounts counts = store_->counts();
+    return counts.read_units + counts.write_units;
   }
 
+ private:
   const DynamoDbTable table_;
-  const std::unique_ptr<DynamoDbStore> store_ = open_dynamodb(measured(table_.options())).value();
+  const std::unique_ptr<DynamoDbStore> store_ = open_dynamodb(table_.options()).value();
 };
 
 }  // namespace

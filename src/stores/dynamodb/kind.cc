@@ -36,7 +36,10 @@ Result<std::unique_ptr<Store>> open_at(const Address& address, const OpenOptions
   return open_dynamodb(*options);
 }
 
-Result<void> create_table_at(const Address& address) {
+Result<void> create_table_at(const Address& address, const std::string& role) {
+  if (!role.empty()) {
+    return failure(ErrorCode::unsupported, "who may use a table of DynamoDB is set in IAM");
+  }
   const Result<DynamoDbOptions> options = options_of(address);
   if (!options) return std::unexpected(options.error());
   return create_dynamodb_table(*options);

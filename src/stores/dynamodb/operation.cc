@@ -12,6 +12,7 @@ namespace {
 // An attribute that is missing compares as false with anything.
 constexpr std::string_view kLive = "(attribute_not_exists(exp) OR exp > :now)";
 constexpr std::string_view kAbsent = "(attribute_not_exists(pk) OR exp <= :now)";
+constexpr std::string_view kPermanent = "attribute_exists(pk) AND attribute_not_exists(exp)";
 
 class Conditions {
  public:
@@ -29,6 +30,7 @@ class Conditions {
   }
   void require(const Guard& guard) {
     if (guard.kind == Guard::Kind::absent) require_in_time(kAbsent);
+    if (guard.kind == Guard::Kind::permanent) require(kPermanent);
     if (guard.kind != Guard::Kind::unchanged) return;
     use(":seen", number(guard.version.number));
     require("ver = :seen");
@@ -75,14 +77,14 @@ Operation keyed(Operation::Kind kind, Json key, Conditions conditions) {
 }
 
 // That the current value is an integer which passes `comparison`, under the guard; or `otherwise`,
-// if the guard does not ask for a version.
+// if the guard holds for anything.
 Conditions arithmetic(const Write& write, std::string_view comparison, std::string_view otherwise,
                       Time now) {
   Conditions conditions(now);
   conditions.use(":type", {{"S", "N"}});
   std::string text = "attribute_type(v, :type) AND ";
   text += comparison;
-  if (write.guard.kind == Guard::Kind::unchanged) {
+  if (write.guard.kind != Guard::Kind::anything) {
     conditions.require(write.guard);
     conditions.require(text);
     return conditions;
@@ -135,7 +137,7 @@ bool is_arithmetic(const Write& write) {
 
 std::optional<CurrentItem> current_in(const std::optional<Item>& old, Time now) {
   if (!old || expired(*old, now)) return std::nullopt;
-  CurrentItem current{old->version, std::nullopt};
+  CurrentItem current{old->version, std::nullopt, old->expiry == kNever};
   if (const auto* integer = std::get_if<std::int64_t>(&old->value)) current.number = *integer;
   return current;
 }

@@ -20,6 +20,7 @@ class TableStore final : public DynamoDbStore {
   Time now() override;
   Result<Swept> sweep(std::size_t limit) override;
   DynamoDbCounts counts() const override { return transport_->counts(); }
+  StoreUnits units() const override { return transport_->units(); }
 
   Transport& transport() { return *transport_; }
 

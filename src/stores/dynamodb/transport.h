@@ -30,6 +30,7 @@ class Transport {
   virtual const ServerOffset& server_offset() const = 0;
 
   virtual DynamoDbCounts counts() const = 0;
+  virtual StoreUnits units() const = 0;
 };
 
 // `call` is DynamoDB's name of the operation.

@@ -199,7 +199,8 @@ Result<std::optional<Lost>> Committer::judge(Transaction writes, std::span<Step>
     const Ref ref = steps[i].spot.ref;
     std::optional<CurrentItem> current;
     if (ref != kNull && !now.past(shard.node(ref))) {
-      current = CurrentItem{shard.node(ref).version(), shard.node(ref).number()};
+      const auto& node = shard.node(ref);
+      current = CurrentItem{node.version(), node.number(), node.expiry() == kNever};
     }
     const CurrentItem* there = current ? &*current : nullptr;
     if (!holds(writes[i].guard, there)) {
@@ -236,7 +237,7 @@ Draft Committer::draft_of(const Write& write, const Effect& effect) const {
               .bytes = {},
               .version = write.version,
               .expiry = write.expiry,
-              .ranked = room_.bounded() && write.expiry != kNever};
+              .ranked = room_.bounded() && write.expiry != kNever && !write.pinned};
   if (const Bytes* bytes = std::get_if<Bytes>(&write.value)) {
     draft.bytes = *bytes;
   } else if (!draft.number) {

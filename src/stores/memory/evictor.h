@@ -20,7 +20,8 @@ class Room {
 
   bool bounded() const { return bound_ != 0; }
   std::size_t bound() const { return bound_; }
-  std::size_t free() const { return bound_ - taken_.load(std::memory_order_relaxed); }
+  std::size_t taken() const { return taken_.load(std::memory_order_relaxed); }
+  std::size_t free() const { return bound_ - taken(); }
 
   // False, without taking anything, if that would exceed the bound.
   bool take(std::size_t bytes) {

@@ -4,7 +4,8 @@
 //    4  2  length of home
 //    6  8  version
 //   14  8  expiry, if it expires
-//   22 12  if ranked (an item that expires, in a bounded store): the item used next after this one,
+//   22 12  if ranked (an item that expires and is not pinned, in a bounded store): the item used
+//   next after this one,
 //          the one used last before it, and when it was used
 //       8  sort, if sorted (not 0)
 //       2  length of part, if parted (not empty)

@@ -28,6 +28,7 @@ char letter_of(Guard::Kind kind) {
     case Guard::Kind::anything: return '*';
     case Guard::Kind::absent: return 'a';
     case Guard::Kind::unchanged: return 'u';
+    case Guard::Kind::permanent: return 'n';
   }
   return 'u';
 }
@@ -131,7 +132,8 @@ Form form_of(Transaction writes, Time now) {
 
 Command command_of(Transaction writes, Form form, Time now) {
   return {.bytes = form == Form::plain ? plain_text(writes[0]) : script_text(writes, now),
-          .slot = slot_of(writes[0].key.partition.home)};
+          .slot = slot_of(writes[0].key.partition.home),
+          .operation = StoreOperation::commit};
 }
 
 Verdict verdict_of(Transaction writes, Form form, ReplyView reply, Time now) {

@@ -79,7 +79,8 @@ class SocketDialler final : public Dialler {
 Result<std::unique_ptr<Dialler>> make_dialler(const RedisOptions& options) {
   std::unique_ptr<net::TlsContext> tls;
   if (options.tls) {
-    Result<std::unique_ptr<net::TlsContext>> made = net::make_tls_context(options.ca_file);
+    Result<std::unique_ptr<net::TlsContext>> made =
+        net::make_tls_context({.authorities = options.ca_file});
     if (!made) return named(std::move(made.error()));
     tls = std::move(*made);
   }

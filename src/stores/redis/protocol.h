@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "once/error.h"
+#include "once/store_units.h"
 
 namespace once::redis {
 
@@ -19,6 +20,7 @@ struct Command {
   std::string bytes;
   std::uint16_t slot = 0;  // Of its keys, on a cluster.
   bool reads = false;      // May be performed before or after others, and again.
+  StoreOperation operation = StoreOperation::other;  // What it is counted as.
 };
 
 // The parts of a command, one by one.

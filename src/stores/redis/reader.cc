@@ -21,7 +21,8 @@ constexpr std::string_view kMostPassedBytes = "8388608";
 
 Command reading_of(const Key& key) {
   const std::string name = name_of(key);
-  Command command{.slot = slot_of(key.partition.home), .reads = true};
+  Command command{
+      .slot = slot_of(key.partition.home), .reads = true, .operation = StoreOperation::get};
   if (key.sort == 0) {
     command.bytes = text_of({"GET", name});
     return command;
@@ -66,7 +67,10 @@ Command scan_command(const ScanRequest& request, Time now) {
   text.part(std::to_string(request.limit)).part(std::to_string(request.max_bytes));
   text.part(request.direction == Direction::ascending ? "up" : "down");
   text.part(kMostPassed).part(kMostPassedBytes);
-  return {.bytes = text.take(), .slot = slot_of(partition.home), .reads = true};
+  return {.bytes = text.take(),
+          .slot = slot_of(partition.home),
+          .reads = true,
+          .operation = StoreOperation::scan};
 }
 
 Result<Entry> entry_in(const Partition& partition, std::string_view member) {

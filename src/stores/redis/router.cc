@@ -105,16 +105,20 @@ std::vector<Result<Reply>> Router::run(std::span<const Command> commands, Deadli
   return replies;
 }
 
-Result<Reply> Router::run_at(const Endpoint& endpoint, std::string_view command,
-                             Deadline deadline) {
+Result<Reply> Router::run_at(const Endpoint& endpoint, std::string_view command, Deadline deadline,
+                             StoreOperation operation) {
   Node& node = node_at(endpoint);
   Result<Lease> lease = node.lease(deadline);
   if (!lease) return std::unexpected(std::move(lease.error()));
-  ++requests_;
+  units_.add(operation, 0);
   ++round_trips_;
   Result<Reply> reply = std::move((*lease)->exchange({&command, 1}, deadline).front());
   node.note(reply.has_value());
   return reply;
+}
+
+RedisCounts Router::counts() const {
+  return {static_cast<std::uint64_t>(units_.sum(0)), round_trips_};
 }
 
 Router::Map Router::map() {
@@ -225,7 +229,9 @@ void Router::send(ServerBatch& batch) {
     say(pending->command->bytes, pending);
   }
   batch.sent = time_.own();
-  requests_ += texts.size();
+  for (const PendingCommand* const pending : batch.awaited) {
+    units_.add(pending != nullptr ? pending->command->operation : StoreOperation::other, 0);
+  }
   ++round_trips_;
   (*batch.lease)->start(texts);
 }

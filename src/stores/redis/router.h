@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "kernel/unit_counter.h"
 #include "once/redis_store.h"
 #include "stores/redis/node.h"
 #include "stores/redis/protocol.h"
@@ -46,9 +47,11 @@ class Router {
   Result<Map> learn_map(Deadline deadline);
 
   // At one server, whatever its slots.
-  Result<Reply> run_at(const Endpoint& endpoint, std::string_view command, Deadline deadline);
+  Result<Reply> run_at(const Endpoint& endpoint, std::string_view command, Deadline deadline,
+                       StoreOperation operation = StoreOperation::other);
 
-  RedisCounts counts() const { return {requests_, round_trips_}; }
+  RedisCounts counts() const;
+  StoreUnits units() const { return units_.rows(); }
 
  private:
   static constexpr std::size_t kSlots = 16'384;
@@ -77,7 +80,7 @@ class Router {
   bool is_cluster_ = false;  // Constant after open().
 
   std::atomic<bool> suspect_ = false;  // A server did not answer: slots may have moved.
-  std::atomic<std::uint64_t> requests_ = 0;
+  UnitCounter units_{"request"};
   std::atomic<std::uint64_t> round_trips_ = 0;
 
   mutable Mutex mutex_;

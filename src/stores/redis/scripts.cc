@@ -15,6 +15,7 @@ local server = t[1] * 1000 + math.floor(t[2] / 1000)
 local now = tonumber(ARGV[1])
 local n = #KEYS
 local zero = '0000000000000000'
+local never = '\127\255\255\255\255\255\255\255'
 
 local function ends(record)
   local high, low = struct.unpack('>I4I4', record, 10)
@@ -54,7 +55,8 @@ for i = 1, n do
   local head = ARGV[2 * i]
   local guard = head:sub(2, 2)
   if guard == 'a' and live[i]
-     or guard == 'u' and (not live[i] or live[i]:sub(2, 9) ~= head:sub(3, 10)) then
+     or guard == 'u' and (not live[i] or live[i]:sub(2, 9) ~= head:sub(3, 10))
+     or guard == 'n' and (not live[i] or live[i]:sub(10, 17) ~= never) then
     return {1, server, i - 1, live[i] or false}
   end
 end

@@ -24,6 +24,7 @@ class ServerStore final : public RedisStore {
   Time now() override { return time_->now(); }
   Result<Swept> sweep(std::size_t limit) override { return sweeper_.sweep(context(), limit); }
   RedisCounts counts() const override { return router_->counts(); }
+  StoreUnits units() const override { return router_->units(); }
 
  protected:
   Result<std::vector<std::optional<Item>>> do_get(std::span<const Key> keys) override;

@@ -224,7 +224,8 @@ Result<Batch> scan_server(const ReadContext& context, const Endpoint& server, st
   const std::string command =
       type.empty() ? text_of({"SCAN", cursor, "MATCH", pattern, "COUNT", many})
                    : text_of({"SCAN", cursor, "MATCH", pattern, "COUNT", many, "TYPE", type});
-  const Result<Reply> reply = context.router.run_at(server, command, context.deadline);
+  const Result<Reply> reply =
+      context.router.run_at(server, command, context.deadline, StoreOperation::list);
   if (!reply) return std::unexpected(reading_failure(reply.error()));
   const ReplyView view = **reply;
   if (view.size() != 2) return std::unexpected(reading_error_of(view));

@@ -26,7 +26,7 @@ GroupNumber CommitLog::enqueue(std::string_view batch) {
     if (leading_) {
       changed_.wait(lock.native());
     } else {
-      lead(lock, false);
+      lead(lock, Reach::written);
     }
   }
   if (waiting_.empty()) {
@@ -38,14 +38,14 @@ GroupNumber CommitLog::enqueue(std::string_view batch) {
   return last_;
 }
 
-rocksdb::Status CommitLog::reach(GroupNumber group, bool synced) {
+rocksdb::Status CommitLog::reach(GroupNumber group, Reach reach) {
   Lock lock(mutex_);
-  while ((synced ? synced_.load() : written_) < group) {
+  while ((reach == Reach::synced ? synced_.load() : written_) < group) {
     if (!failed_.ok()) return failed_;
     if (leading_) {
       changed_.wait(lock.native());
     } else {
-      lead(lock, synced);
+      lead(lock, reach);
     }
   }
   return {};
@@ -57,18 +57,19 @@ rocksdb::Status CommitLog::sync() {
     const Lock lock(mutex_);
     group = last_;
   }
-  return reach(group, true);
+  return reach(group, Reach::synced);
 }
 
-// Writes all waiting groups as one record, and syncs it if `syncs`.
-void CommitLog::lead(Lock& lock, bool syncs) {
+// Writes all waiting groups as one record, and has it come as far as `reach`.
+void CommitLog::lead(Lock& lock, Reach reach) {
   leading_ = true;
   std::string record = std::exchange(waiting_, {});
   const GroupNumber last = last_;
   lock.native().unlock();
   rocksdb::Status status;
   if (!record.empty()) status = segments_.append(record, last);
-  if (status.ok() && syncs) status = segments_.sync();
+  if (status.ok() && reach == Reach::syncing) segments_.begin_sync();
+  if (status.ok() && reach == Reach::synced) status = segments_.sync();
   const bool upkeep = segments_.wants_upkeep();
   lock.native().lock();
   leading_ = false;
@@ -76,7 +77,7 @@ void CommitLog::lead(Lock& lock, bool syncs) {
   if (!status.ok() && failed_.ok()) failed_ = status;
   if (failed_.ok()) {
     written_ = last;
-    if (syncs) synced_.store(last);
+    if (reach == Reach::synced) synced_.store(last);
   }
   if (upkeep) {
     upkeep_ = true;
@@ -101,7 +102,7 @@ void CommitLog::show(GroupNumber group) { raise_to(shown_, group); }
 rocksdb::Status CommitLog::await_shown() {
   const GroupNumber shown = shown_.load();
   if (synced_.load() >= shown) return {};
-  return reach(shown, true);
+  return reach(shown, Reach::synced);
 }
 
 void CommitLog::before_flush() {

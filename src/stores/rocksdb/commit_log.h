@@ -2,10 +2,10 @@
 // filled with zeros, and lets the database take a group while the group is still being synced.
 //
 //   group = log.enqueue(batch);
-//   log.reach(group, false);                     (for a large group:
+//   log.reach(group, Reach::syncing);            (for a large group:
 //   log.show(group);                              the database takes it while
 //   write the batch to the database;              the disk writes)
-//   log.reach(group, synced);
+//   log.reach(group, Reach::synced);
 //   write the batch to the database;             (for any other)
 //   log.applied(group, database);
 //
@@ -30,10 +30,15 @@
 
 namespace once {
 
+// How far a group has come. In the file, it survives the end of the process; synced, that of the
+// machine.
+enum class Reach { written, syncing, synced };
+
 class CommitLog {
  public:
   // `env` must outlive this.
-  CommitLog(rocksdb::Env& env, std::string directory) : segments_(env, std::move(directory)) {}
+  CommitLog(rocksdb::Env& env, std::string directory, AppendBy way)
+      : segments_(env, std::move(directory), way) {}
   ~CommitLog() { stop(); }
 
   // Once, before all else. As Segments::start().
@@ -49,9 +54,9 @@ class CommitLog {
   // may hold it are never used again.
   GroupNumber enqueue(std::string_view batch);
 
-  // Blocks until the group is in the file or, if `synced`, survives power loss. After one failure
-  // every call fails.
-  rocksdb::Status reach(GroupNumber group, bool synced);
+  // Blocks until the group has come so far. `syncing` promises no more than `written`. After one
+  // failure every call fails.
+  rocksdb::Status reach(GroupNumber group, Reach reach);
 
   // Everything that was enqueued survives power loss.
   rocksdb::Status sync();
@@ -70,7 +75,7 @@ class CommitLog {
   void flushed(rocksdb::SequenceNumber sequence);
 
  private:
-  void lead(Lock& lock, bool syncs) ONCE_REQUIRES(mutex_);
+  void lead(Lock& lock, Reach reach) ONCE_REQUIRES(mutex_);
   void wake_worker() ONCE_REQUIRES(mutex_);
   void work();
 

@@ -9,7 +9,7 @@
 namespace once {
 namespace {
 
-using Apply = std::function<Result<void>(std::string_view)>;
+using ApplyRecord = std::function<Result<void>(std::string_view)>;
 
 struct Loaded {
   SegmentHeader header;
@@ -18,7 +18,7 @@ struct Loaded {
 
 class Replay {
  public:
-  Replay(rocksdb::Env& env, const std::string& directory, const Apply& apply)
+  Replay(rocksdb::Env& env, const std::string& directory, const ApplyRecord& apply)
       : env_(env), directory_(directory), apply_(apply) {}
 
   Result<Replayed> run();
@@ -35,7 +35,7 @@ class Replay {
 
   rocksdb::Env& env_;
   const std::string& directory_;
-  const Apply& apply_;
+  const ApplyRecord& apply_;
   std::vector<std::uint64_t> numbers_;
   std::optional<std::uint64_t> expected_;  // The next sequence; empty before the first record.
   Replayed replayed_;
@@ -182,7 +182,7 @@ Result<Replayed> Replay::run() {
 }  // namespace
 
 Result<Replayed> replay_commits(rocksdb::Env& env, const std::string& directory,
-                                const Apply& apply) {
+                                const ApplyRecord& apply) {
   return Replay(env, directory, apply).run();
 }
 

@@ -56,6 +56,15 @@ TEST_F(Killed, EveryAnsweredCommitSurvivesKillNineWhileTheLogGoesRound) {
   kill_rounds("commit-much-until-killed", 10, 37);
 }
 
+// Only power loss may take what a relaxed store answered.
+TEST_F(Killed, EveryAnsweredRelaxedCommitSurvivesKillNine) {
+  kill_rounds("commit-relaxed-until-killed", 5, 400);
+}
+
+TEST_F(Killed, EveryAnsweredRelaxedCommitSurvivesKillNineWhileTheLogGoesRound) {
+  kill_rounds("commit-much-relaxed-until-killed", 5, 100);
+}
+
 // A crash between the database's writing and the log's being used again leaves such a directory.
 TEST_F(Durable, ALogThatTheDatabaseHasInItsFilesAlreadyChangesNothing) {
   constexpr std::int64_t kCommits = 200;

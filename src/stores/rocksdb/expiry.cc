@@ -15,6 +15,9 @@ namespace {
 // Commits on these keys wait while they are removed.
 constexpr std::size_t kRemovedTogether = 128;
 
+// A walk that removed fewer is not worth a compaction.
+constexpr std::size_t kWorthCompacting = 1'000;
+
 bool is_expired(std::string_view key, const rocksdb::Slice& value, Time now) {
   const Result<format::ItemView> item = format::decode_item(key, view_of(value));
   return item && item->expiry <= now;
@@ -65,7 +68,28 @@ Result<Swept> Sweeper::sweep(std::size_t limit) {
     if (!removed) return std::unexpected(removed.error());
     swept.removed += *removed;
   }
+  count(swept);
   return swept;
+}
+
+// What is rewritten is at most as much as was removed.
+void Sweeper::count(const Swept& swept) {
+  walk_.examined += swept.examined;
+  walk_.removed += swept.removed;
+  if (!swept.finished) return;
+  const Swept walk = std::exchange(walk_, {});
+  const bool worthwhile = walk.removed >= kWorthCompacting && 2 * walk.removed >= walk.examined;
+  if (!worthwhile || compacting_.exchange(true)) return;
+  compaction_ = std::jthread([this] { compact(); });
+}
+
+// A failure leaves the files as they are; the next commit reports what is wrong with the disk.
+void Sweeper::compact() {
+  rocksdb::CompactRangeOptions how;
+  how.exclusive_manual_compaction = false;
+  how.canceled = &cancelled_;
+  static_cast<void>(db_.CompactRange(how, nullptr, nullptr));
+  compacting_ = false;
 }
 
 Result<std::vector<std::string>> Sweeper::find_expired(std::size_t limit, Swept& swept) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/mutex.h"
@@ -68,12 +69,17 @@ class ExpiryFilter final : public rocksdb::CompactionFilter {
   StoreTime& time_;
 };
 
-// Walks the items again and again, and removes the expired ones.
+// Walks the items again and again, and removes the expired ones. After a walk that removed at least
+// half of what there was, the files are compacted on a thread of its own, so that they become small
+// again although nothing more is written.
 class Sweeper {
  public:
   // All must outlive this.
   Sweeper(rocksdb::DB& db, Stripes& stripes, Writer& writer, StoreTime& time)
       : db_(db), stripes_(stripes), writer_(writer), time_(time) {}
+  ~Sweeper() { cancelled_ = true; }
+  Sweeper(const Sweeper&) = delete;
+  Sweeper& operator=(const Sweeper&) = delete;
 
   // Continues where the last call ended. Keeps items that cannot be decoded, so that a read reports
   // them.
@@ -83,6 +89,8 @@ class Sweeper {
   Result<std::vector<std::string>> find_expired(std::size_t limit, Swept& swept)
       ONCE_REQUIRES(mutex_);
   Result<std::size_t> remove(std::span<const std::string> keys);
+  void count(const Swept& swept) ONCE_REQUIRES(mutex_);
+  void compact();
 
   rocksdb::DB& db_;
   Stripes& stripes_;
@@ -90,6 +98,10 @@ class Sweeper {
   StoreTime& time_;
   Mutex mutex_;
   std::string next_ ONCE_GUARDED_BY(mutex_);  // Empty: from the start.
+  Swept walk_ ONCE_GUARDED_BY(mutex_);        // Since then.
+  std::atomic<bool> cancelled_ = false;
+  std::atomic<bool> compacting_ = false;
+  std::jthread compaction_ ONCE_GUARDED_BY(mutex_);
 };
 
 }  // namespace once

@@ -1,5 +1,9 @@
 // Time as the embedded store knows it, and what happens to items when theirs has come.
+#include <thread>
+#include <tuple>
+
 #include "kernel/format.h"
+#include "once/local.h"
 #include "stores/rocksdb/store_fixture.h"
 
 namespace once {
@@ -183,6 +187,85 @@ TEST_F(Expiry, H15_TimeKeptByASweepSurvivesACrash) {
   auto reopened = open_rocksdb(options_, earlier);
   ASSERT_TRUE(reopened) << reopened.error().message;
   EXPECT_GE((*reopened)->now(), told);
+}
+
+constexpr int kNames = 20;
+
+// One hour of everything that ends by itself.
+void spend_hour(Store& store, Clock& clock, int hour) {
+  LocalClaims claims(store, "default", clock);
+  LocalLog log(store, "default", LogStrategy::conditional, clock);
+  LocalDocuments documents(store, "default", clock);
+  LocalTallies tallies(store, "default", clock);
+  const Bytes large(2'000, 'x');
+  for (int i = 0; i < kNames; ++i) {
+    const std::string name = std::to_string(hour) + "/" + std::to_string(i);
+    const auto taken = claims.take(name, {.lease = std::chrono::minutes(1), .ttl = kHour});
+    const Ticket ticket = std::get<Claimed>(taken.value()).ticket;
+    bool settled = true;
+    if (i % 4 == 0) settled = claims.complete(name, ticket, large).has_value();
+    if (i % 4 == 1) settled = claims.release(name, ticket, large, Release::final).has_value();
+    if (i % 4 == 2) settled = claims.forget(name).has_value();
+    ASSERT_TRUE(settled);
+    const std::vector<std::string> ids = {name, name + "'"};
+    ASSERT_TRUE(claims.seen(ids, kHour, "r"));
+    documents::Content content{large, "text/plain"};
+    content.ttl = kHour;
+    ASSERT_TRUE(documents.put(name, content, documents::IfAbsent{}, {.id = name}));
+    const TallyRequest one{.input = 1, .id = name, .id_ttl = kHour, .ttl = kHour};
+    ASSERT_TRUE(tallies.merge(name, one));
+    // A log of the same name as an hour ago, which is over by now.
+    const std::string stream = std::to_string(i);
+    ASSERT_TRUE(log.append(stream, {{large}}, {.batch = name}));
+    ASSERT_TRUE(log.append_events(stream, {{large}}, {.ids = {"e"}}));
+    ASSERT_TRUE(log.close(stream, kHour));
+  }
+}
+
+TEST_F(Expiry, ADayOfTrafficThatHasEndedLeavesAStoreAsSmallAsANewOne) {
+  options_.durability = Durability::relaxed;
+  // All but the log of commits, which is written again from its start.
+  const auto bytes = [this] {
+    std::uintmax_t total = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(options_.directory)) {
+      std::error_code gone;
+      const std::string name = entry.path().filename().string();
+      if (!name.ends_with(".sst")) continue;
+      const std::uintmax_t size = std::filesystem::file_size(entry.path(), gone);
+      if (!gone) total += size;
+    }
+    return total;
+  };
+  open();
+  std::ignore = LocalClaims(*store_, "default", clock_).take("first", {.ttl = kHour});
+  clock_.advance(std::chrono::days(9));
+  while (!store_->sweep(1'000).value().finished) {
+  }
+  const std::size_t items_of_new = stored(*look_in());
+  const std::uintmax_t bytes_of_new = bytes();
+  for (int hour = 0; hour < 24; ++hour) {
+    ASSERT_NO_FATAL_FAILURE(spend_hour(*store_, clock_, hour));
+    clock_.advance(kHour);
+  }
+  EXPECT_GT(stored(*look_in()), 2'000U);
+  EXPECT_GT(bytes(), bytes_of_new + 65'536);
+  clock_.advance(std::chrono::days(40));
+  // A log whose time is over goes when a listing meets it, and its records a while later.
+  LocalLog log(*store_, "default", LogStrategy::conditional, clock_);
+  EXPECT_TRUE(log.list().value().logs.empty());
+  clock_.advance(std::chrono::days(2));
+  for (int walks = 0; walks < 2; ++walks) {
+    while (!store_->sweep(1'000).value().finished) {
+    }
+  }
+  // Of each name of a log the number of its lives is left, so that no late append meets another
+  // one.
+  EXPECT_EQ(stored(*look_in()), items_of_new + kNames);
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (bytes() > bytes_of_new + 16'384 && std::chrono::steady_clock::now() < patience) {
+    std::this_thread::yield();
+  }
+  EXPECT_LE(bytes(), bytes_of_new + 16'384);
 }
 
 }  // namespace

@@ -30,6 +30,10 @@ format::ItemView written_by(const Write& write, std::optional<std::int64_t> numb
   return item;
 }
 
+CurrentItem known_of(const format::ItemView& item) {
+  return {item.version, item.number, item.expiry == kNever};
+}
+
 }  // namespace
 
 template <class F>
@@ -167,7 +171,7 @@ Result<CommitOutcome> Group::evaluate_one(Transaction writes, std::size_t first,
   effects_.clear();
   for (std::size_t i = 0; i < writes.size(); ++i) {
     const Slot& slot = slot_of(first + i);
-    const CurrentItem current{slot.item.version, slot.item.number};
+    const CurrentItem current = known_of(slot.item);
     Result<Effect> effect = effect_of(writes[i], slot.present ? &current : nullptr);
     if (!effect) return std::unexpected(std::move(effect.error()));
     effects_.push_back(*effect);
@@ -180,7 +184,7 @@ std::optional<Result<CommitOutcome>> Group::refusal(Transaction writes, std::siz
   for (std::size_t i = 0; i < writes.size(); ++i) {
     const Slot& slot = slot_of(first + i);
     if (slot.fault && depends_on_current(writes[i])) return std::unexpected(*slot.fault);
-    const CurrentItem current{slot.item.version, slot.item.number};
+    const CurrentItem current = known_of(slot.item);
     if (holds(writes[i].guard, slot.present ? &current : nullptr)) continue;
     Lost lost{.write = i, .current = std::nullopt};
     if (slot.present) lost.current = format::to_item(slot.item);

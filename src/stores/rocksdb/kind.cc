@@ -1,6 +1,7 @@
 // rocksdb:DIRECTORY?durability=synced|relaxed
 #include "kernel/store_kind.h"
 #include "once/rocksdb_store.h"
+#include "stores/rocksdb/numbers.h"
 
 namespace once {
 namespace {
@@ -26,7 +27,9 @@ StoreKind rocksdb_kind() {
           .description = "a directory on this machine, owned by one process at a time",
           .open = open_directory,
           .checkpoint = checkpoint_rocksdb,
-          .check_writable = check_writable_rocksdb};
+          .check_writable = check_writable_rocksdb,
+          .verify = verify_rocksdb,
+          .numbers = numbers_of_rocksdb};
 }
 
 }  // namespace once

@@ -4,6 +4,7 @@
 #include "stores/rocksdb/commit_replay.h"
 #include "stores/rocksdb/engine.h"
 #include "stores/rocksdb/rocksdb_store.h"
+#include "stores/rocksdb/write_table.h"
 
 namespace once {
 namespace {
@@ -36,6 +37,8 @@ Result<void> open_engine(Engine& engine, const RocksDbOptions& options) {
   watch->watch_for(engine.log);
   rocksdb::Options how = engine_options(options, *engine.files, engine.filter);
   how.listeners.push_back(std::move(watch));
+  how.memtable_factory = std::make_shared<WriteTableFactory>();
+  how.allow_concurrent_memtable_write = false;
   const rocksdb::Status status = rocksdb::DB::Open(how, options.directory.string(), &db);
   engine.db.reset(db);
   if (!status.ok()) return std::unexpected(error_of(status, "cannot open the store"));
@@ -75,7 +78,7 @@ Result<void> start_time(Engine& engine) {
   rocksdb::WriteBatch batch;
   record_time(engine.time.to_record(), batch);
   const GroupNumber group = engine.log.enqueue(batch.Data());
-  const rocksdb::Status status = engine.log.reach(group, true);
+  const rocksdb::Status status = engine.log.reach(group, Reach::synced);
   if (!status.ok()) return std::unexpected(error_of(status, "cannot write to the store"));
   Result<void> applied = take_batch(*engine.db, batch.Data());
   if (applied) engine.log.applied(group, *engine.db);
@@ -89,7 +92,7 @@ Result<std::unique_ptr<Store>> open_rocksdb_on(rocksdb::Env& env, const RocksDbO
   if (Result<void> ready = prepare_directory(options.directory); !ready) {
     return std::unexpected(std::move(ready.error()));
   }
-  auto engine = std::make_unique<Engine>(clock, env, options.directory);
+  auto engine = std::make_unique<Engine>(clock, env, options);
   auto use = DirectoryUse::begin(options.directory);
   if (!use) return std::unexpected(std::move(use.error()));
   engine->use = std::move(*use);

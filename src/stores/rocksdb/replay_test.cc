@@ -1,6 +1,8 @@
 // The log of commits by itself: what was synced is read again, and damage is told from a torn end.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <rocksdb/file_system.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -38,9 +40,9 @@ class ReplayTest : public ::testing::Test {
   }
 
   // Goes on behind what is there, as an opening does.
-  std::unique_ptr<Segments> resume() {
+  std::unique_ptr<Segments> resume(AppendBy way = AppendBy::call) {
     replay();
-    auto segments = std::make_unique<Segments>(env(), directory());
+    auto segments = std::make_unique<Segments>(env(), directory(), way);
     EXPECT_TRUE(segments->start(replayed_, rocksdb::SequenceNumber{7}).ok());
     return segments;
   }
@@ -278,7 +280,7 @@ TEST_F(Several, ATornFirstRecordOfTheLastIsDropped) {
 }
 
 TEST_F(ReplayTest, TheDatabaseWritesNothingToItsFilesThatTheLogLacks) {
-  CommitLog log(env(), directory());
+  CommitLog log(env(), directory(), AppendBy::call);
   ASSERT_TRUE(log.start({}, std::nullopt).ok());
   log.enqueue("in the memtable already");
   FlushWatch watch;
@@ -308,6 +310,33 @@ TEST_F(ReplayTest, WhatAFileHeldBeforeItWasUsedAgainIsNeverRead) {
   ASSERT_EQ(live[0][0], 'n');
   append(*segments, "small", true, ++group);
   EXPECT_EQ(replay(), (Batches{live[0], "small"}));
+}
+
+TEST_F(ReplayTest, WhatIsStoredInThePagesOfASegmentIsReadWithoutASync) {
+  const auto segments = resume(AppendBy::pages);
+  Batches batches;
+  for (char c = 'a'; c <= 'z'; ++c) {
+    // Some records begin a segment, and some cross pages.
+    batches.emplace_back(c % 5 == 0 ? 60'000U : 3'000U, c);
+    append(*segments, batches.back(), false, static_cast<GroupNumber>(c));
+    while (segments->wants_upkeep()) segments->upkeep();
+    ASSERT_EQ(replay(), batches) << c;
+  }
+}
+
+// Nothing but a page fault tells of a page that is not there; so it is asked for before.
+TEST_F(ReplayTest, AFileThatIsShorterThanItsSegmentIsNotMapped) {
+  const std::string path = directory() + "/short";
+  ASSERT_TRUE(make_segment(env(), path, {}, 65'536).ok());
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(file, 0);
+  EXPECT_EQ(MappedPages::map(file, 2 * 65'536), nullptr);
+  if (const auto pages = MappedPages::map(file, 65'536)) {
+    pages->store(5'000, "in the file at once");
+    EXPECT_EQ(contents(path).substr(5'000, 19), "in the file at once");
+  }
+  ::close(file);
+  std::filesystem::remove(path);
 }
 
 // Calls the test before and after whatever changes the directory: there a process may be killed.
@@ -390,7 +419,7 @@ TEST_F(ReplayTest, AKillAtAnyStepLeavesAllThatWasSyncedAndNotReleased) {
   const auto stepping = rocksdb::NewCompositeEnv(std::make_shared<SteppingFiles>(check));
   for (int opened = 0; opened < 4; ++opened) {
     replay();
-    Segments segments(*stepping, directory());
+    Segments segments(*stepping, directory(), AppendBy::call);
     ASSERT_TRUE(segments.start(replayed_, rocksdb::SequenceNumber{all.size()}).ok());
     GroupNumber group = 0;
     for (int i = 0; i < 12; ++i) {

@@ -139,6 +139,18 @@ Result<void> check_writable_rocksdb(Store& store) {
   return embedded->check_writable();
 }
 
+Result<void> verify_rocksdb(Store& store) {
+  auto* embedded = dynamic_cast<RocksDbStore*>(&store);
+  if (embedded == nullptr) return failure(ErrorCode::unsupported, "only embedded stores can");
+  return embedded->verify();
+}
+
+Result<void> RocksDbStore::verify() {
+  const rocksdb::Status status = db_.VerifyChecksum();
+  if (!status.ok()) return std::unexpected(error_of(status, "a file is damaged"));
+  return {};
+}
+
 Result<void> RocksDbStore::checkpoint(const std::filesystem::path& to) {
   // Once the log has failed, the database flushes nothing, and this would block.
   if (Result<void> open = writer_.check_open(); !open) return open;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/periodic.h"
+#include "kernel/engine_numbers.h"
 #include "once/rocksdb_store.h"
 #include "stores/rocksdb/commit_log.h"
 #include "stores/rocksdb/directory.h"
@@ -26,8 +27,12 @@ Result<std::unique_ptr<Store>> open_rocksdb_on(rocksdb::Env& env, const RocksDbO
 
 // The database and what must outlive it.
 struct Engine {
-  Engine(Clock& clock, rocksdb::Env& env, const std::filesystem::path& directory)
-      : files(private_files(env)), time(clock), filter(time), log(*files, directory.string()) {}
+  Engine(Clock& clock, rocksdb::Env& env, const RocksDbOptions& options)
+      : files(private_files(env)),
+        time(clock),
+        filter(time),
+        log(*files, options.directory.string(),
+            options.durability == Durability::relaxed ? AppendBy::pages : AppendBy::call) {}
   // The directory's lock ends with the database, so the log stops before; and then nothing may
   // reach the database's files that the log does not have.
   ~Engine() {
@@ -55,6 +60,8 @@ class RocksDbStore final : public Store {
   Time now() override { return engine_->time.now(); }
   Result<Swept> sweep(std::size_t limit) override;
   Result<void> checkpoint(const std::filesystem::path& to);
+  Result<void> verify();
+  std::vector<EngineNumber> numbers();
   Result<void> check_writable() { return writer_.check_writable(); }
 
  protected:

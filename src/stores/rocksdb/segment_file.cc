@@ -66,13 +66,19 @@ rocksdb::Status make_segment(rocksdb::Env& env, const std::string& path,
 
 rocksdb::Status SegmentFile::open(rocksdb::Env& env, const std::string& path,
                                   const SegmentHeader& header, std::size_t bytes, std::size_t used,
-                                  std::unique_ptr<SegmentFile>& made) {
+                                  AppendBy way, std::unique_ptr<SegmentFile>& made) {
   std::unique_ptr<rocksdb::RandomRWFile> file;
   const rocksdb::Status status = env.NewRandomRWFile(path, &file, rocksdb::EnvOptions());
   if (!status.ok()) return status;
-  const int hints = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  made.reset(new SegmentFile(std::move(file), header, bytes, used, hints));
+  const int hints = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  made.reset(new SegmentFile(std::move(file), header, bytes, used, way, hints));
   return status;
+}
+
+SegmentFile::SegmentFile(std::unique_ptr<rocksdb::RandomRWFile> file, const SegmentHeader& header,
+                         std::size_t bytes, std::size_t used, AppendBy way, int hints)
+    : file_(std::move(file)), header_(header), bytes_(bytes), used_(used), hints_(hints) {
+  if (way == AppendBy::pages && hints_ >= 0) pages_ = MappedPages::map(hints_, bytes_);
 }
 
 SegmentFile::~SegmentFile() {
@@ -88,24 +94,35 @@ rocksdb::Status SegmentFile::append(std::string& record, std::uint64_t sequence,
                                     std::uint64_t durable) {
   if (!first_) first_ = sequence;
   seal_record({.first = *first_, .sequence = sequence, .durable = durable}, header_.nonce, record);
-  rocksdb::Status status = file_->Write(used_, record);
-  if (!status.ok()) return status;
-#if defined(__linux__)
-  // Only starts the writing; sync() is what counts. So a failure here does not matter.
-  if (hints_ >= 0) {
-    static_cast<void>(::sync_file_range(hints_, static_cast<off64_t>(used_),
-                                        static_cast<off64_t>(record.size()),
-                                        SYNC_FILE_RANGE_WRITE));
+  rocksdb::Status status;
+  if (pages_ != nullptr) {
+    pages_->store(used_, record);
+  } else {
+    status = file_->Write(used_, record);
   }
-#endif
+  if (!status.ok()) return status;
   used_ += record.size();
   unsynced_ = true;
   return status;
 }
 
+void SegmentFile::begin_sync() {
+#if defined(__linux__)
+  // sync() is what counts, so a failure here does not matter.
+  if (hints_ >= 0) {
+    static_cast<void>(::sync_file_range(hints_, static_cast<off64_t>(begun_),
+                                        static_cast<off64_t>(used_ - begun_),
+                                        SYNC_FILE_RANGE_WRITE));
+  }
+#endif
+  begun_ = used_;
+}
+
 rocksdb::Status SegmentFile::sync() {
   const rocksdb::Status status = file_->Sync();
-  if (status.ok()) unsynced_ = false;
+  if (!status.ok()) return status;
+  unsynced_ = false;
+  begun_ = used_;
   return status;
 }
 

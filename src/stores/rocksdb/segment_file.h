@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "stores/rocksdb/commit_record.h"
+#include "stores/rocksdb/mapped_pages.h"
 
 namespace once {
 
@@ -29,12 +30,16 @@ rocksdb::Status sync_directory(rocksdb::Env& env, const std::string& directory);
 rocksdb::Status make_segment(rocksdb::Env& env, const std::string& path,
                              const SegmentHeader& header, std::size_t bytes);
 
+// How a record gets into its file. A store that syncs every record asks the system to write it; one
+// that does not stores it in the file's pages, where that is possible.
+enum class AppendBy : std::uint8_t { call, pages };
+
 class SegmentFile {
  public:
   // Opens a file of `bytes` bytes, of which header and records take `used`.
   static rocksdb::Status open(rocksdb::Env& env, const std::string& path,
                               const SegmentHeader& header, std::size_t bytes, std::size_t used,
-                              std::unique_ptr<SegmentFile>& made);
+                              AppendBy way, std::unique_ptr<SegmentFile>& made);
 
   ~SegmentFile();
   SegmentFile(const SegmentFile&) = delete;
@@ -43,8 +48,13 @@ class SegmentFile {
   // Writes and syncs this segment's header into a file that was another segment.
   rocksdb::Status begin();
 
-  // Seals `record`, which must fit, and lets the disk begin to write it.
+  // Seals `record`, which must fit, and puts it into the file: it survives the end of the process.
   rocksdb::Status append(std::string& record, std::uint64_t sequence, std::uint64_t durable);
+
+  // Lets the disk begin to write what was appended since the last call, so that a sync() soon
+  // afterwards finds most of it done. This starts a transfer, which costs more than the append
+  // itself.
+  void begin_sync();
   rocksdb::Status sync();
 
   bool fits(std::size_t bytes) const { return bytes <= bytes_ - used_; }
@@ -58,16 +68,17 @@ class SegmentFile {
 
  private:
   SegmentFile(std::unique_ptr<rocksdb::RandomRWFile> file, const SegmentHeader& header,
-              std::size_t bytes, std::size_t used, int hints)
-      : file_(std::move(file)), header_(header), bytes_(bytes), used_(used), hints_(hints) {}
+              std::size_t bytes, std::size_t used, AppendBy way, int hints);
 
   const std::unique_ptr<rocksdb::RandomRWFile> file_;
   const SegmentHeader header_;
   const std::size_t bytes_;
   std::size_t used_;
+  std::size_t begun_ = used_;  // Up to here the disk was told to write.
   std::optional<std::uint64_t> first_;
   bool unsynced_ = false;
   const int hints_;  // The same file, to tell the system what to write out; or -1.
+  std::unique_ptr<MappedPages> pages_;
 };
 
 }  // namespace once

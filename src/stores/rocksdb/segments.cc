@@ -57,7 +57,7 @@ rocksdb::Status Segments::start(const Replayed& replayed,
   // What was read may have been written by a process that was killed before it synced.
   const FoundSegment& last = replayed.segments.back();
   status = SegmentFile::open(env_, path_of(segment_name(last.header.number)), last.header,
-                             last.bytes, last.used, current_);
+                             last.bytes, last.used, way_, current_);
   if (status.ok()) status = current_->sync();
   if (!status.ok()) return status;
   number_ = current_->number();
@@ -82,6 +82,10 @@ rocksdb::Status Segments::append(std::string& record, GroupNumber last) {
   const Lock lock(mutex_);
   half_full_ = current_->used() > current_->bytes() / 2;
   return status;
+}
+
+void Segments::begin_sync() {
+  if (current_ != nullptr && current_->unsynced()) current_->begin_sync();
 }
 
 rocksdb::Status Segments::sync() {
@@ -128,7 +132,7 @@ rocksdb::Status Segments::make(std::uint64_t number, std::size_t bytes,
   if (status.ok()) status = env_.RenameFile(before, path);
   if (status.ok()) status = sync_directory(env_, directory_);
   if (!status.ok()) return status;
-  return SegmentFile::open(env_, path, header, bytes, kSegmentHeaderBytes, made);
+  return SegmentFile::open(env_, path, header, bytes, kSegmentHeaderBytes, way_, made);
 }
 
 bool Segments::awaits_applied() const {
@@ -210,9 +214,9 @@ void Segments::prepare_next() {
   }
   const std::optional<Spare> spare = take_or_make_spare();
   std::unique_ptr<SegmentFile> next;
-  bool ready =
-      spare &&
-      SegmentFile::open(env_, spare->path, header, spare->bytes, kSegmentHeaderBytes, next).ok();
+  bool ready = spare && SegmentFile::open(env_, spare->path, header, spare->bytes,
+                                          kSegmentHeaderBytes, way_, next)
+                            .ok();
   ready = ready && next->begin().ok();
   const Lock lock(mutex_);
   if (ready && number_ + 1 != header.number) {

@@ -25,15 +25,16 @@ using GroupNumber = std::uint64_t;
 class Segments {
  public:
   // `env` must outlive this.
-  Segments(rocksdb::Env& env, std::string directory)
-      : env_(env), directory_(std::move(directory)) {}
+  Segments(rocksdb::Env& env, std::string directory, AppendBy way)
+      : env_(env), directory_(std::move(directory)), way_(way) {}
 
   // Continues after the replayed records. The database has them at sequence `applied`; if that is
   // empty it has them in its files, and they are removed.
   rocksdb::Status start(const Replayed& replayed, std::optional<rocksdb::SequenceNumber> applied);
 
-  // These two by one thread at a time. `record` holds the groups up to `last`.
+  // These three by one thread at a time. `record` holds the groups up to `last`.
   rocksdb::Status append(std::string& record, GroupNumber last);
+  void begin_sync();
   rocksdb::Status sync();
 
   // The database has all groups up to this one, and its sequence is `latest`.
@@ -72,6 +73,7 @@ class Segments {
 
   rocksdb::Env& env_;
   const std::string directory_;
+  const AppendBy way_;
 
   // Used by the appending thread alone.
   std::unique_ptr<SegmentFile> current_;

@@ -83,16 +83,19 @@ int run(const std::string& how, const std::string& directory, const std::string&
   if (how == "count-in-turn") return count_in_turn(directory, std::stoi(argument));
   RocksDbOptions options{.directory = directory};
   // So that the database writes files, and the log of commits is used again, all the time.
-  if (how == "commit-much-until-killed") options.memtable_bytes = 256U << 10;
+  const bool much = how == "commit-much-until-killed" || how == "commit-much-relaxed-until-killed";
+  const bool relaxed =
+      how == "commit-relaxed-until-killed" || how == "commit-much-relaxed-until-killed";
+  if (much) options.memtable_bytes = 256U << 10;
+  if (relaxed) options.durability = Durability::relaxed;
   auto store = open_rocksdb(options);
   if (!store) {
     std::cout << name_of(store.error().code) << '\n' << store.error().message << std::endl;
     return EXIT_SUCCESS;
   }
-  if (how == "commit-until-killed")
+  if (much) return commit_until_killed(**store, std::stoll(argument), Bytes(20'000, 'x'));
+  if (how == "commit-until-killed" || relaxed) {
     return commit_until_killed(**store, std::stoll(argument), "value");
-  if (how == "commit-much-until-killed") {
-    return commit_until_killed(**store, std::stoll(argument), Bytes(20'000, 'x'));
   }
   if (how == "commit-until-full") return commit_until_full(**store);
   return hold_until_told();

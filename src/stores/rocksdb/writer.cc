@@ -74,12 +74,12 @@ rocksdb::Status Writer::log_and_apply(rocksdb::WriteBatch& batch, bool synced) {
   const GroupNumber group = log_.enqueue(batch.Data());
   rocksdb::Status status;
   if (overlaps) {
-    status = log_.reach(group, false);
+    status = log_.reach(group, Reach::syncing);
     if (!status.ok()) return status;
     log_.show(group);
     status = apply(batch);
   }
-  if (status.ok()) status = log_.reach(group, synced);
+  if (status.ok()) status = log_.reach(group, synced ? Reach::synced : Reach::written);
   if (status.ok() && !overlaps) status = apply(batch);
   if (status.ok()) log_.applied(group, db_);
   return status;

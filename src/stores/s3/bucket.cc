@@ -7,6 +7,8 @@
 #include "aws/credential_chain.h"
 #include "aws/signer.h"
 #include "base/encoding.h"
+#include "stores/s3/names.h"
+#include "stores/s3/plain_object.h"
 
 namespace once::s3 {
 namespace {
@@ -84,7 +86,13 @@ Bucket::Bucket(const S3Options& options, bool in_path, std::unique_ptr<aws::Clie
       prefix_(tree(options.prefix)),
       root_(in_path ? "/" + options.bucket : std::string()),
       bare_etags_(options.bare_etags),
+      plain_documents_(options.plain_documents),
       client_(std::move(client)) {}
+
+std::string Bucket::name_of(const Key& key) const {
+  std::optional<std::string> plain = plain_documents_ ? plain_name(key) : std::nullopt;
+  return plain ? std::move(*plain) : object_name(key);
+}
 
 std::string Bucket::path_of(std::string_view name) const {
   std::string path = root_;
@@ -95,11 +103,11 @@ aws::Request Bucket::get(std::string_view name) const {
   return {.method = "GET", .path = path_of(name), .repeatable = true};
 }
 
-aws::Request Bucket::put(std::string_view name, std::string body,
-                         const Condition& condition) const {
+aws::Request Bucket::put(std::string_view name, std::string body, const Condition& condition,
+                         std::vector<aws::Header> headers) const {
   aws::Request request{.method = "PUT",
                        .path = path_of(name),
-                       .headers = {{"Content-Type", "application/octet-stream"}},
+                       .headers = std::move(headers),
                        .body = std::move(body)};
   add_condition(request, condition);
   return request;
@@ -135,25 +143,27 @@ aws::Request Bucket::list(std::string_view prefix, std::string_view after,
           .repeatable = true};
 }
 
-Responses Bucket::send(std::span<const aws::Request> requests, aws::Deadline deadline) {
+Responses Bucket::send(std::span<const aws::Request> requests, aws::Deadline deadline,
+                       StoreOperation operation) {
   for (const aws::Request& request : requests) {
-    if (request.method == "PUT") {
-      ++puts_;
-    } else if (request.method == "DELETE") {
-      ++deletes_;
-    } else {
-      ++(request.query.empty() ? gets_ : lists_);
-    }
+    Unit unit = request.query.empty() ? kGet : kList;
+    if (request.method == "PUT") unit = kPut;
+    if (request.method == "DELETE") unit = kDelete;
+    units_.add(operation, kRequest);
+    units_.add(operation, unit);
   }
   return client_->send(requests, deadline);
 }
 
-Result<aws::Response> Bucket::send(const aws::Request& request, aws::Deadline deadline) {
-  return std::move(send(std::span(&request, 1), deadline).front());
+Result<aws::Response> Bucket::send(const aws::Request& request, aws::Deadline deadline,
+                                   StoreOperation operation) {
+  return std::move(send(std::span(&request, 1), deadline, operation).front());
 }
 
 S3Counts Bucket::counts() const {
-  return {.gets = gets_, .puts = puts_, .lists = lists_, .deletes = deletes_};
+  const auto count = [this](Unit unit) { return static_cast<std::uint64_t>(units_.sum(unit)); };
+  return {
+      .gets = count(kGet), .puts = count(kPut), .lists = count(kList), .deletes = count(kDelete)};
 }
 
 }  // namespace once::s3

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "aws/client.h"
+#include "kernel/unit_counter.h"
 #include "once/s3_store.h"
 
 namespace once::s3 {
@@ -32,24 +32,34 @@ class Bucket {
   static Result<std::unique_ptr<Bucket>> connect(const S3Options& options);
 
   aws::Request get(std::string_view name) const;
-  aws::Request put(std::string_view name, std::string body, const Condition& condition) const;
+  // `headers` have the content type.
+  aws::Request put(std::string_view name, std::string body, const Condition& condition,
+                   std::vector<aws::Header> headers = {
+                       {"Content-Type", "application/octet-stream"}}) const;
   aws::Request remove(std::string_view name, const Condition& condition) const;
   // Names that begin with `prefix`, in their order, those that come after `after`.
   aws::Request list(std::string_view prefix, std::string_view after, std::size_t count) const;
 
   // One attempt each, all in flight at once. Errors: `unavailable`, certainly not performed;
   // `unknown`, sent and no reply.
-  Responses send(std::span<const aws::Request> requests, aws::Deadline deadline);
-  Result<aws::Response> send(const aws::Request& request, aws::Deadline deadline);
+  Responses send(std::span<const aws::Request> requests, aws::Deadline deadline,
+                 StoreOperation operation = StoreOperation::other);
+  Result<aws::Response> send(const aws::Request& request, aws::Deadline deadline,
+                             StoreOperation operation = StoreOperation::other);
 
   // What all names begin with in the bucket itself.
   const std::string& prefix() const { return prefix_; }
   const std::string& name() const { return name_; }
   bool bare_etags() const { return bare_etags_; }
+  bool plain_documents() const { return plain_documents_; }
+
+  // Of the object of this key.
+  std::string name_of(const Key& key) const;
 
   // The server's time minus ours.
   const ServerOffset& server_offset() const { return client_->server_offset(); }
   S3Counts counts() const;
+  StoreUnits units() const { return units_.rows(); }
 
  private:
   Bucket(const S3Options& options, bool in_path, std::unique_ptr<aws::Client> client);
@@ -61,11 +71,11 @@ class Bucket {
   const std::string prefix_;
   const std::string root_;  // What the paths of requests begin with.
   const bool bare_etags_;
+  const bool plain_documents_;
   const std::unique_ptr<aws::Client> client_;
-  std::atomic<std::uint64_t> gets_ = 0;
-  std::atomic<std::uint64_t> puts_ = 0;
-  std::atomic<std::uint64_t> lists_ = 0;
-  std::atomic<std::uint64_t> deletes_ = 0;
+
+  enum Unit : std::uint8_t { kRequest, kGet, kPut, kList, kDelete };
+  UnitCounter units_{"request", "get", "put", "list", "delete"};
 };
 
 }  // namespace once::s3

@@ -33,7 +33,7 @@ CommitAttempt::CommitAttempt(const Bucket& bucket, Hints& hints, Entropy& entrop
       hints_(hints),
       entropy_(entropy),
       write_(write),
-      name_(object_name(write.key)) {}
+      name_(bucket.name_of(write.key)) {}
 
 // Prepares the first request if it can be sent without knowing the current object.
 void CommitAttempt::begin(Time now) {
@@ -44,6 +44,7 @@ void CommitAttempt::begin(Time now) {
       if (puts) write({}, {}, std::nullopt, false);
       if (write_.kind == Write::Kind::erase) step_ = Step::remove;
       break;
+    case Guard::Kind::permanent: break;
     case Guard::Kind::absent:
       if (puts) write(none_there(), {}, std::nullopt, false);
       break;
@@ -60,12 +61,14 @@ aws::Request CommitAttempt::next(Time now) {
   pause_ = false;
   now_ = now;
   if (step_ == Step::begin) begin(now);
-  if (step_ == Step::read) return bucket_.get(name_);
+  if (step_ == Step::read || decided()) return bucket_.get(name_);
   if (step_ == Step::remove) return bucket_.remove(name_, {});
+  if (is_plain_name(name_)) return bucket_.put(name_, plain_.body, condition_, plain_.headers);
   return bucket_.put(name_, object_bytes(object_), condition_);
 }
 
 void CommitAttempt::take(Result<aws::Response> response) {
+  if (decided()) return;  // It cannot be written.
   if (step_ == Step::read) {
     take_found(response);
   } else {
@@ -74,7 +77,7 @@ void CommitAttempt::take(Result<aws::Response> response) {
 }
 
 void CommitAttempt::take_found(const Result<aws::Response>& response) {
-  const Result<Found> found = read_found(write_.key, response);
+  const Result<Found> found = read_found(name_, write_.key, response);
   if (!found && doubt_ && found.error().code == ErrorCode::unavailable) {
     pause_ = true;  // And the same GET again.
     return;
@@ -83,8 +86,10 @@ void CommitAttempt::take_found(const Result<aws::Response>& response) {
     const bool is_damaged = refused_ && found.error().code == ErrorCode::corrupt;
     return decide(std::unexpected(doubt_ && !is_damaged ? *doubt_ : found.error()));
   }
-  // The bytes are the same, so the ETag is: it was the form of the condition that was refused.
-  if (found->object && !refused_etag_.empty() && found->etag == refused_etag_) {
+  // The object is the same, and so is its ETag: it was the form of the condition that was refused.
+  const bool unchanged = found->object && !object_.before.empty() &&
+                         found->object->item.version == object_.before.front();
+  if (unchanged && !refused_etag_.empty() && found->etag == refused_etag_) {
     return decide(failure(ErrorCode::unsupported,
                           bucket_.bare_etags()
                               ? "this server refuses a bare ETag; leave out etag=bare"
@@ -135,6 +140,7 @@ void CommitAttempt::weigh(const Found& found) {
   if (live) {
     const Item& item = found.object->item;
     current.version = item.version;
+    current.permanent = item.expiry == kNever;
     if (const auto* number = std::get_if<std::int64_t>(&item.value)) current.number = *number;
     hints_.keep(write_.key, hint_of(found));
   }
@@ -172,6 +178,11 @@ void CommitAttempt::write(Condition condition, std::vector<Version> before,
                .item = {number ? Value(*number) : write_.value, write_.version, write_.expiry}};
   }
   object_.before = std::move(before);
+  if (is_plain_name(name_)) {
+    Result<PlainBody> plain = plain_body(name_, object_);
+    if (!plain) return decide(std::unexpected(std::move(plain.error())));
+    plain_ = std::move(*plain);
+  }
   sent_ = true;
 }
 

@@ -29,6 +29,7 @@
 #include "once/write.h"
 #include "stores/s3/bucket.h"
 #include "stores/s3/hints.h"
+#include "stores/s3/plain_object.h"
 #include "stores/s3/reply.h"
 
 namespace once::s3 {
@@ -69,7 +70,8 @@ class CommitAttempt final : public aws::CommitAttempt {
 
   Step step_ = Step::begin;
   Condition condition_;                 // Of the next PUT,
-  Object object_;                       // which writes this.
+  Object object_;                       // which writes this,
+  PlainBody plain_;                     // in this form if it is a plain one.
   std::optional<std::int64_t> number_;  // The result of an add or raise.
   Time now_;                            // Decides whether the object found has expired.
   bool pause_ = false;

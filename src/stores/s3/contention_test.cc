@@ -50,7 +50,7 @@ TEST_F(S3Contention, ThirtyProcessesOnOneDocumentAllSucceed) {
   for (int i = 0; i < kWriters; ++i) EXPECT_EQ(count_of(text, entry_of(i)), 1) << i;
 }
 
-TEST_F(S3Contention, Document3sOwnPolicyGivesUpUnderTheSameLoad) {
+TEST_F(S3Contention, TheEtagDesignsOwnPolicyGivesUpUnderTheSameLoad) {
   const auto client = s3_client();
   const std::string path = "/bucket/" + place_->options().prefix + "/archive";
   ASSERT_EQ(s3_request(*client, {.method = "PUT", .path = path, .body = "-"}).status, 200);

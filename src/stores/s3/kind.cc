@@ -1,17 +1,18 @@
 // s3://BUCKET/PREFIX?region=REGION&endpoint=URL&style=path|host&etag=bare|quoted&timeout=SECONDS
-//     &connections=N
+//     &connections=N&documents=plain|items
 #include <utility>
 
 #include "base/encoding.h"
 #include "kernel/store_kind.h"
 #include "once/s3_store.h"
+#include "stores/s3/objects.h"
 
 namespace once {
 namespace {
 
 constexpr std::string_view kOptions =
     "s3 has the options region, endpoint, style (path or host), etag (quoted or bare), timeout (in "
-    "seconds) and connections (1 to 1000)";
+    "seconds), connections (1 to 1000) and documents (items or plain)";
 
 bool set_option(S3Options& options, std::string_view name, const std::string& value) {
   if (name == "region") {
@@ -22,6 +23,8 @@ bool set_option(S3Options& options, std::string_view name, const std::string& va
     options.style = value == "path" ? S3Options::Style::path : S3Options::Style::host;
   } else if (name == "etag" && (value == "bare" || value == "quoted")) {
     options.bare_etags = value == "bare";
+  } else if (name == "documents" && (value == "plain" || value == "items")) {
+    options.plain_documents = value == "plain";
   } else {
     return set_server_option(options, name, value);
   }
@@ -50,6 +53,12 @@ Result<std::unique_ptr<Store>> open_at(const Address& address, const OpenOptions
   return open_s3(*options);
 }
 
+Result<std::unique_ptr<Objects>> objects_at(const Address& address) {
+  const Result<S3Options> options = options_of(address);
+  if (!options) return std::unexpected(options.error());
+  return open_objects(*options);
+}
+
 }  // namespace
 
 StoreKind s3_kind() {
@@ -57,7 +66,8 @@ StoreKind s3_kind() {
           .example = "s3://bucket/prefix?region=R",
           .description = "a bucket of Amazon S3 or what speaks like it, one write a commit",
           .is_server = true,
-          .open = open_at};
+          .open = open_at,
+          .objects = objects_at};
 }
 
 }  // namespace once

@@ -93,9 +93,10 @@ Result<NamePage> read_names(std::string_view xml, std::string_view store_prefix)
 }
 
 Result<NamePage> list_names(Bucket& bucket, std::string_view prefix, std::string_view after,
-                            std::size_t count, aws::Deadline deadline) {
+                            std::size_t count, aws::Deadline deadline, StoreOperation operation) {
   const aws::Request request = bucket.list(prefix, after, count);
-  const Result<std::optional<std::string>> body = read_body(bucket.send(request, deadline));
+  const Result<std::optional<std::string>> body =
+      read_body(bucket.send(request, deadline, operation));
   if (!body) return std::unexpected(body.error());
   if (!*body) return no_list();
   return read_names(**body, bucket.prefix());

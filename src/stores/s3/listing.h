@@ -26,6 +26,7 @@ Result<NamePage> read_names(std::string_view xml, std::string_view store_prefix)
 
 // Up to `count` names that begin with `prefix` and come after `after`, from one request.
 Result<NamePage> list_names(Bucket& bucket, std::string_view prefix, std::string_view after,
-                            std::size_t count, aws::Deadline deadline);
+                            std::size_t count, aws::Deadline deadline,
+                            StoreOperation operation = StoreOperation::other);
 
 }  // namespace once::s3

@@ -5,8 +5,11 @@
 #include <limits>
 #include <utility>
 
+#include "kernel/plain_form.h"
+#include "stores/s3/limits.h"
 #include "stores/s3/listing.h"
 #include "stores/s3/names.h"
+#include "stores/s3/plain_object.h"
 
 namespace once::s3 {
 namespace {
@@ -48,7 +51,8 @@ class Scan {
 
   Result<ScanPage> run(aws::Pauses& pauses) {
     for (std::size_t asked = request_.limit; !ended_; asked = std::min(2 * asked, kNamesPerList)) {
-      Result<NamePage> names = list_names(context_.bucket, tree_, after_, asked, context_.deadline);
+      Result<NamePage> names =
+          list_names(context_.bucket, tree_, after_, asked, context_.deadline, context_.operation);
       if (!names) return std::unexpected(std::move(names.error()));
       if (Result<void> kept = keep_range(*names); !kept) {
         return std::unexpected(std::move(kept.error()));
@@ -124,6 +128,7 @@ class Scan {
 
 // Whether it can be the name of an object of ours, without the sort or with it.
 bool is_name(std::string_view text) {
+  if (text.starts_with(kBeforePlain)) return text.size() <= 1'024;
   const auto safe = [](char c) { return c > ' ' && c < 127; };
   return (text.starts_with(kPlainTree) || text.starts_with(kHashedTree)) &&
          std::ranges::all_of(text, safe) && text.size() <= 1'024;
@@ -139,11 +144,11 @@ Result<std::vector<Found>> read_objects(const ReadContext& context,
   while (!wanted.empty()) {
     std::vector<aws::Request> requests;
     for (const std::size_t place : wanted) requests.push_back(context.bucket.get(names[place]));
-    const Responses responses = context.bucket.send(requests, context.deadline);
+    const Responses responses = context.bucket.send(requests, context.deadline, context.operation);
     std::vector<std::size_t> left;
     std::optional<Error> last;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      Result<Found> one = read_found(responses[i]);
+      Result<Found> one = read_found(names[wanted[i]], responses[i]);
       if (one) {
         found[wanted[i]] = std::move(*one);
         continue;
@@ -163,7 +168,7 @@ Result<std::vector<std::optional<Item>>> read_items(const ReadContext& context,
                                                     std::span<const Key> keys, aws::Pauses pauses) {
   std::vector<std::string> names;
   names.reserve(keys.size());
-  for (const Key& key : keys) names.push_back(object_name(key));
+  for (const Key& key : keys) names.push_back(context.bucket.name_of(key));
   Result<std::vector<Found>> found = read_objects(context, names, pauses);
   if (!found) return std::unexpected(std::move(found.error()));
   std::vector<std::optional<Item>> items(keys.size());
@@ -191,32 +196,72 @@ Result<ScanPage> read_scan(const ReadContext& context, const ScanRequest& reques
 namespace {
 
 // The names of a page of a listing, and the cursor after it: the name that was read last. First
-// come the plain names, then the hashed ones.
+// come the plain names, then the hashed ones, then the documents that are plain objects.
 struct Leaf {
   std::vector<Listed> names;
   std::string cursor;
 };
 
+// What the names of plain objects begin with whose home begins so; nothing if there are none.
+std::optional<std::string> plain_prefix(const Bucket& bucket, std::string_view home_prefix) {
+  if (!bucket.plain_documents()) return std::nullopt;
+  const std::string all = plain_documents().key_of("").partition.home;
+  if (std::string_view(all).starts_with(home_prefix)) return "";
+  if (!home_prefix.starts_with(all)) return std::nullopt;
+  return std::string(home_prefix.substr(all.size()));
+}
+
+Result<void> add_plain(const ReadContext& context, const ListRequest& request,
+                       const std::string& cursor, Leaf& leaf) {
+  const std::optional<std::string> prefix = plain_prefix(context.bucket, request.home_prefix);
+  if (!prefix) return {};
+  // At the beginning, after the store's own names.
+  std::string after = cursor.substr(kBeforePlain.size());
+  if (after.empty() && prefix->empty()) after = kBeforePlain;
+  Result<NamePage> page = list_names(context.bucket, *prefix, after,
+                                     request.limit - leaf.names.size(), context.deadline);
+  if (!page) return std::unexpected(std::move(page.error()));
+  if (page->more && !page->names.empty()) {
+    leaf.cursor = std::string(kBeforePlain) + page->names.back().name;
+  }
+  for (Listed& listed : page->names) {
+    if (is_plain_name(listed.name)) leaf.names.push_back(std::move(listed));
+  }
+  return {};
+}
+
 Result<Leaf> read_leaf(const ReadContext& context, const ListRequest& request) {
   Leaf leaf;
   std::string after = request.cursor;
-  for (bool hashed = after.starts_with(kHashedTree);; hashed = true) {
+  for (bool hashed = after.starts_with(kHashedTree); !after.starts_with(kBeforePlain);
+       hashed = true) {
     const std::string tree =
         hashed ? std::string(kHashedTree) : home_prefix_name(request.home_prefix);
     const std::size_t left = request.limit - leaf.names.size();
-    Result<NamePage> names = list_names(context.bucket, tree, after, left, context.deadline);
+    Result<NamePage> names =
+        list_names(context.bucket, tree, after, left, context.deadline, context.operation);
     if (!names) return std::unexpected(std::move(names.error()));
     std::ranges::move(names->names, std::back_inserter(leaf.names));
     if (names->more && !leaf.names.empty()) {
       leaf.cursor = leaf.names.back().name;
       return leaf;
     }
-    if (hashed) return leaf;
-    after = kHashedTree;
+    after = hashed ? kBeforePlain : kHashedTree;
     if (leaf.names.size() < request.limit) continue;
-    leaf.cursor = kHashedTree;
+    const bool more = !hashed || plain_prefix(context.bucket, request.home_prefix);
+    if (more) leaf.cursor = after;
     return leaf;
   }
+  if (Result<void> ok = add_plain(context, request, after, leaf); !ok) {
+    return std::unexpected(std::move(ok.error()));
+  }
+  return leaf;
+}
+
+// Larger than any document of ours: listed by its name, and nothing of it is read.
+ListPage::Listed too_large(const Listed& listed) {
+  Item item{Bytes(), {listed.size}};
+  return {plain_documents().key_of(listed.name), std::move(item)};
 }
 
 }  // namespace
@@ -230,6 +275,11 @@ Result<ListPage> read_list(const ReadContext& context, const ListRequest& reques
   if (!leaf) return std::unexpected(leaf.error());
   ListPage page{.items = {}, .cursor = leaf->cursor};
   for (std::span<const Listed> listed = leaf->names; !listed.empty();) {
+    if (is_plain_name(listed[0].name) && listed[0].size > kLimits.value_bytes) {
+      page.items.push_back(too_large(listed[0]));
+      listed = listed.subspan(1);
+      continue;
+    }
     const std::size_t count = fitting(listed, 4U << 20);
     const std::vector<std::string> some = names_of(listed.first(count));
     Result<std::vector<Found>> found = read_objects(context, some, pauses);

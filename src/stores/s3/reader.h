@@ -18,6 +18,7 @@ struct ReadContext {
   Hints& hints;
   Time now;  // By which items expire.
   aws::Deadline deadline;
+  StoreOperation operation = StoreOperation::other;  // What its requests are counted as.
 };
 
 // All in flight together; what is not answered is asked for again after a pause.

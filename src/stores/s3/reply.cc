@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "aws/message.h"
+#include "stores/s3/plain_object.h"
 
 namespace once::s3 {
 namespace {
@@ -65,17 +66,18 @@ Result<std::optional<std::string>> read_body(const Result<aws::Response>& respon
   return std::unexpected(reading_error(error_in(*response)));
 }
 
-Result<Found> read_found(const Result<aws::Response>& response) {
+Result<Found> read_found(std::string_view name, const Result<aws::Response>& response) {
   const Result<std::optional<std::string>> body = read_body(response);
   if (!body) return std::unexpected(body.error());
   if (!*body) return Found{};
-  Result<Object> object = read_object(**body);
+  Result<Object> object = is_plain_name(name) ? read_plain(name, *response) : read_object(**body);
   if (!object) return std::unexpected(std::move(object.error()));
   return Found{std::move(*object), etag_of(*response)};
 }
 
-Result<Found> read_found(const Key& key, const Result<aws::Response>& response) {
-  Result<Found> found = read_found(response);
+Result<Found> read_found(std::string_view name, const Key& key,
+                         const Result<aws::Response>& response) {
+  Result<Found> found = read_found(name, response);
   if (found && found->object && found->object->key != key) {
     return failure(ErrorCode::corrupt, "an object has another key's item: " + to_text(key));
   }

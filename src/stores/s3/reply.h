@@ -32,8 +32,10 @@ struct Found {
   std::string etag;
 };
 // A reading has no outcome to be in doubt about: what failed is `unavailable`, not `unknown`.
-Result<Found> read_found(const Result<aws::Response>& response);
-Result<Found> read_found(const Key& key, const Result<aws::Response>& response);
+// `name` is the object's: it tells a plain one.
+Result<Found> read_found(std::string_view name, const Result<aws::Response>& response);
+Result<Found> read_found(std::string_view name, const Key& key,
+                         const Result<aws::Response>& response);
 
 // The same for any other reading: the answer's body, or nothing where there is no such object.
 Result<std::optional<std::string>> read_body(const Result<aws::Response>& response);

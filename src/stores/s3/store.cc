@@ -23,6 +23,7 @@ std::string BucketStore::describe() const {
   std::string text = "s3 bucket ";
   text.append(bucket_->name());
   if (!bucket_->prefix().empty()) text.append(" under ").append(bucket_->prefix());
+  if (bucket_->plain_documents()) text.append(", documents as plain objects");
   return text.append(", one write a commit, as durable as S3");
 }
 
@@ -40,17 +41,20 @@ Result<Swept> BucketStore::sweep(std::size_t limit) {
 
 Result<std::vector<std::optional<Item>>> BucketStore::do_get(std::span<const Key> keys) {
   const aws::Deadline until = deadline();
-  return read_items({*bucket_, hints_, now(), until}, keys, aws::Pauses(clock_, entropy_, until));
+  return read_items({*bucket_, hints_, now(), until, StoreOperation::get}, keys,
+                    aws::Pauses(clock_, entropy_, until));
 }
 
 Result<ScanPage> BucketStore::do_scan(const ScanRequest& request) {
   const aws::Deadline until = deadline();
-  return read_scan({*bucket_, hints_, now(), until}, request, aws::Pauses(clock_, entropy_, until));
+  return read_scan({*bucket_, hints_, now(), until, StoreOperation::scan}, request,
+                   aws::Pauses(clock_, entropy_, until));
 }
 
 Result<ListPage> BucketStore::do_list(const ListRequest& request) {
   const aws::Deadline until = deadline();
-  return read_list({*bucket_, hints_, now(), until}, request, aws::Pauses(clock_, entropy_, until));
+  return read_list({*bucket_, hints_, now(), until, StoreOperation::list}, request,
+                   aws::Pauses(clock_, entropy_, until));
 }
 
 KeyLock& BucketStore::lock_of(const Key& key) {
@@ -82,7 +86,8 @@ std::vector<Result<CommitOutcome>> BucketStore::do_commit_each(
           [this](Transaction writes) {
             return std::make_unique<CommitAttempt>(*bucket_, hints_, entropy_, writes[0]);
           },
-      .send = [this](auto requests, auto end) { return bucket_->send(requests, end); },
+      .send = [this](auto requests,
+                     auto end) { return bucket_->send(requests, end, StoreOperation::commit); },
       .now = [this] { return now(); }};
   return aws::commit_group(route, transactions, aws::Pauses(clock_, entropy_, until), until);
 }

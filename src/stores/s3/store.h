@@ -27,6 +27,7 @@ class BucketStore : public S3Store {
   Time now() override;
   Result<Swept> sweep(std::size_t limit) override;
   S3Counts counts() const override { return bucket_->counts(); }
+  StoreUnits units() const override { return bucket_->units(); }
 
  protected:
   Result<std::vector<std::optional<Item>>> do_get(std::span<const Key> keys) override;

@@ -22,7 +22,8 @@ class Sweeper {
 
  private:
   Result<bool> may_sweep(const ReadContext& context) ONCE_REQUIRES(mutex_);
-  void move_on(const std::string& last, bool more, Time now) ONCE_REQUIRES(mutex_);
+  void move_on(const std::string& last, bool more, bool plain_documents, Time now)
+      ONCE_REQUIRES(mutex_);
 
   Entropy& entropy_;
   Mutex mutex_;

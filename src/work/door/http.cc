@@ -45,13 +45,14 @@ Result<Effects> effects_in(const api::Response& answer) {
 
 }  // namespace
 
-Result<Handler> http_handler(const std::string& url, Duration timeout) {
+Result<Handler> http_handler(const std::string& url, Duration timeout, client::SharedTls tls) {
   const std::optional<HttpEndpoint> parsed = parse_endpoint(url);
   if (!parsed)
     return failure(ErrorCode::invalid, "a handler's URL is http://host:port/path, or https://");
-  return [to = *parsed, timeout](Task& task) -> Result<Effects> {
+  return [to = *parsed, timeout, tls = std::move(tls)](Task& task) -> Result<Effects> {
     client::HttpClient client(
-        to.server, client::Forwarding{.max_answer = kMaxEffectsText, .stopped = task.stopped});
+        to.server,
+        client::Forwarding{.max_answer = kMaxEffectsText, .stopped = task.stopped, .tls = tls});
     const Result<api::Response> answer = client.call(request_of(to.target, task), timeout);
     if (!answer) return std::unexpected(answer.error());
     return effects_in(*answer);

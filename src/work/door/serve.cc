@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "base/printable_address.h"
-#include "once/open.h"
 #include "once/queues.h"
 #include "server/lifetime.h"
 #include "server/mark_watch.h"
 #include "server/metrics_page.h"
+#include "server/status_report.h"
 #include "work/door/command.h"
 #include "work/door/http.h"
 #include "work/door/watch.h"
@@ -22,8 +22,6 @@ namespace once::work {
 namespace {
 
 using server::Level;
-
-constexpr Duration kTurn = std::chrono::seconds(10);  // For a directory that another has open.
 
 // timeout(1) and shells send one to the process and one to its group: those are one.
 constexpr auto kOneSignal = std::chrono::seconds(1);
@@ -57,7 +55,8 @@ class Signals {
 };
 
 Result<Handler> handler_of(const ServeOptions& options, const process::Guardian& guardian) {
-  if (!options.http.empty()) return http_handler(options.http, options.http_timeout);
+  if (!options.http.empty())
+    return http_handler(options.http, options.http_timeout, options.http_tls);
   return command_handler(options.command, options.worker.lease, guardian);
 }
 
@@ -83,17 +82,31 @@ void warn_of_losses(server::Journal& journal, Queue& queue) {
   }
 }
 
+void write_gauges(metrics::Exposition& out, const Watch& watch, const Worker& worker) {
+  constexpr auto kGauge = metrics::Exposition::Type::gauge;
+  out.family("once_work_under_way", "Messages that are here and not done", kGauge);
+  out.sample({}, static_cast<std::uint64_t>(worker.under_way()));
+  out.family("once_work_queue_depth", "About how many messages wait in the queue", kGauge);
+  if (const auto depth = watch.depth()) out.sample({}, *depth);
+  out.family("once_work_lag_seconds", "Since the oldest message under way was sent", kGauge);
+  if (const auto lag = worker.lag()) {
+    out.sample({}, std::chrono::duration<double>(*lag).count());
+  }
+}
+
 }  // namespace
 
 Result<void> serve(const ServeOptions& options,
                    const std::function<void(const std::string&)>& ready) {
+  const auto certificate = server::read_certificate(
+      {.address = options.metrics_listen, .tls = options.metrics_tls, .plain_http = true});
+  if (!certificate) return std::unexpected(certificate.error());
   const sigset_t signals = server::hold_signals();
   const Result<process::Guardian> guardian = process::Guardian::start();
   if (!guardian) return std::unexpected(guardian.error());
   Result<Handler> handler = handler_of(options, *guardian);
   if (!handler) return std::unexpected(std::move(handler.error()));
-  Result<Once> once =
-      open(options.store, options.name_space, {.wait_for_turn = kTurn, .token = options.token});
+  Result<Once> once = options.open();
   if (!once) return std::unexpected(std::move(once.error()));
   const Result<std::unique_ptr<Queue>> queue = open_queue(options.queue);
   if (!queue) return std::unexpected(queue.error());
@@ -105,13 +118,10 @@ Result<void> serve(const ServeOptions& options,
   Worker worker(*once, **queue, options.worker, std::move(*handler));
   worker.on_delivery([&](const DeliveryReport& report) { watch.delivered(report); });
   worker.on_trouble([&](const Error& error) { watch.trouble(error); });
-  const metrics::Registry::Collecting under_way(registry, [&](metrics::Exposition& out) {
-    out.family("once_work_under_way", "Messages that are here and not done",
-               metrics::Exposition::Type::gauge);
-    out.sample({}, static_cast<std::uint64_t>(worker.under_way()));
-  });
+  const metrics::Registry::Collecting gauges(
+      registry, [&](metrics::Exposition& out) { write_gauges(out, watch, worker); });
   server::MetricsServer watchers(registry);
-  const Result<std::string> told = watchers.listen_if_asked(options.metrics_listen);
+  const Result<std::string> told = watchers.listen_if_asked(options.metrics_listen, *certificate);
   if (!told) return std::unexpected(told.error());
   ready("once: working on " + (*queue)->describe() + ", with " + printable_address(options.store) +
         "; " + std::to_string(options.worker.concurrency) + " at once" + *told);
@@ -119,6 +129,14 @@ Result<void> serve(const ServeOptions& options,
   warn_of_losses(journal, **queue);
   const Signals stopping(signals, worker);
   const StatusLine status(watch, worker);
+  const server::StatusReport report(once->documents(), [&] {
+    watch.set_depth((*queue)->depth().value_or(std::nullopt));
+    wire::WorkerStatus now = watch.status();
+    now.name = (*queue)->describe();
+    now.in_flight = static_cast<std::int64_t>(worker.under_way());
+    now.lag = worker.lag();
+    return now;
+  });
   return worker.run();
 }
 

@@ -5,22 +5,26 @@
 #include <string>
 #include <vector>
 
+#include "client/http_client.h"
+#include "once/once.h"
 #include "once/work.h"
 #include "server/journal.h"
+#include "server/listening.h"
 
 namespace once::work {
 
 struct ServeOptions {
-  std::string queue;  // Its address.
-  std::string store;
-  std::string token;
-  std::string name_space = "default";
-  std::vector<std::string> command;  // One of the two.
+  std::string queue;                   // Its address.
+  std::string store;                   // Its address, for people,
+  std::function<Result<Once>()> open;  // and how it is opened.
+  std::vector<std::string> command;    // One of the two.
   std::string http;
   Duration http_timeout = std::chrono::minutes(5);
+  client::SharedTls http_tls;
   WorkerOptions worker;
   server::JournalOptions journal;
   std::string metrics_listen;  // host:port; "" for nowhere.
+  net::TlsFiles metrics_tls;   // Of that port; without a certificate it speaks plain HTTP.
 };
 
 // Works until TERM or INT; then it finishes what is under way. A second one ends it at once, and

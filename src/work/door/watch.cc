@@ -70,6 +70,28 @@ std::string Watch::line(std::size_t under_way) const {
   return text.append(std::to_string(dead_)).append(" dead letters");
 }
 
+wire::WorkerStatus Watch::status() const {
+  const auto count = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
+  wire::WorkerStatus status;
+  status.kind = "work";
+  status.done = count(handled_);
+  status.duplicates = count(duplicates_);
+  status.failed = count(failed_);
+  status.dead = count(dead_);
+  if (const auto depth = this->depth()) status.waiting = count(*depth);
+  return status;
+}
+
+void Watch::set_depth(std::optional<std::uint64_t> depth) {
+  const Lock lock(mutex_);
+  depth_ = depth;
+}
+
+std::optional<std::uint64_t> Watch::depth() const {
+  const Lock lock(mutex_);
+  return depth_;
+}
+
 server::JournalOptions StatusLine::above(server::JournalOptions journal) {
   if (!on_terminal() || !journal.write) return journal;
   journal.write = [write = std::move(journal.write)](std::string_view line) {

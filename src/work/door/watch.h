@@ -5,12 +5,15 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/periodic.h"
 #include "metrics/registry.h"
 #include "once/work.h"
 #include "server/journal.h"
+#include "wire/worker_status.h"
 
 namespace once::work {
 
@@ -26,6 +29,11 @@ class Watch {
   // "812 handled, 3 under way, ...".
   std::string line(std::size_t under_way) const;
 
+  // What it counted, and the depth of its queue as it was last told. Kind and numbers alone.
+  wire::WorkerStatus status() const;
+  void set_depth(std::optional<std::uint64_t> depth);
+  std::optional<std::uint64_t> depth() const;
+
  private:
   server::Journal& journal_;
   metrics::Family<metrics::Counter>& deliveries_;
@@ -35,6 +43,8 @@ class Watch {
   std::atomic<std::uint64_t> duplicates_ = 0;
   std::atomic<std::uint64_t> failed_ = 0;
   std::atomic<std::uint64_t> dead_ = 0;
+  mutable Mutex mutex_;
+  std::optional<std::uint64_t> depth_ ONCE_GUARDED_BY(mutex_);
 };
 
 // The line, on the last line of a terminal's standard error; nothing where that is no terminal.

@@ -1,0 +1,7 @@
+module page_stats
+
+go 1.19
+
+require once v0.0.0
+
+replace once => ../../../clients/go

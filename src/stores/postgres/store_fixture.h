@@ -1,0 +1,61 @@
+// A store on a real server, which the tests of a program share; each test has a schema of its own.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "once/postgres_store.h"
+#include "testing/servers/needs.h"
+#include "testing/servers/postgres.h"
+
+namespace once::testing {
+
+inline Key key_at(std::string home, std::int64_t sort = 0, std::string part = "") {
+  return {{std::move(home), std::move(part)}, sort};
+}
+
+inline Write fresh(Write write) {
+  write.version = system_entropy().version();
+  return write;
+}
+
+inline Result<CommitOutcome> commit_one(Store& store, const Write& write) {
+  return store.commit({&write, 1});
+}
+
+inline bool wins(const Result<CommitOutcome>& answer) { return answer && committed(*answer); }
+
+class PostgresTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ONCE_NEEDS_SERVER(PostgresServer);
+    static int count = 0;
+    schema_ = "s" + std::to_string(count++);
+    server_ = &shared();
+    ASSERT_TRUE(create_postgres_schema(options()).has_value());
+  }
+
+  static PostgresServer& shared() {
+    static PostgresServer server;
+    return server;
+  }
+
+  PostgresOptions options(Duration timeout = std::chrono::seconds(20)) const {
+    return {.connection = server_->connection(), .schema = schema_, .timeout = timeout};
+  }
+  std::unique_ptr<PostgresStore> open(const PostgresOptions& options) const {
+    auto opened = open_postgres(options);
+    EXPECT_TRUE(opened.has_value()) << opened.error().message;
+    return opened ? std::move(*opened) : nullptr;
+  }
+  std::unique_ptr<PostgresStore> open() const { return open(options()); }
+
+  PostgresServer* server_ = nullptr;
+  std::string schema_;
+};
+
+}  // namespace once::testing
