@@ -132,12 +132,12 @@ TEST_F(PostgresFaults, NothingIsLostOrDoneTwiceWhenBackendsAreEndedInTheMiddle) 
 }
 
 TEST_F(PostgresFaults, ACommitThatIsCancelledByATimeoutOfTheServerIsSentAgain) {
-  PostgresOptions hasty = options(std::chrono::seconds(2));
-  hasty.connection += "?options=-cstatement_timeout%3D50";
+  PostgresOptions hasty = options(std::chrono::seconds(5));
+  hasty.connection += "?options=-cstatement_timeout%3D500";
   const auto store = open(hasty);
   ASSERT_TRUE(wins(commit_one(*store, fresh(put(key_at("k"), Bytes("v"), absent())))));
   server_->psql("create function " + schema_ +
-                ".slow() returns trigger language plpgsql as $$ begin perform pg_sleep(1); return "
+                ".slow() returns trigger language plpgsql as $$ begin perform pg_sleep(9); return "
                 "new; end $$; create trigger slow before insert on " +
                 schema_ + ".items for each row execute function " + schema_ + ".slow()");
   EXPECT_EQ(code_of(commit_one(*store, fresh(add(key_at("n"), 1)))), ErrorCode::unavailable);
@@ -150,7 +150,7 @@ TEST_F(PostgresFaults, WhatFailsAtTheEndOfItsTransactionWasNotCommitted) {
                 "errcode = '40001'; end $$; create constraint trigger refuse after insert on " +
                 schema_ + ".items deferrable initially deferred for each row execute function " +
                 schema_ + ".refuse()");
-  const auto hasty = open(options(std::chrono::seconds(1)));
+  const auto hasty = open(options(std::chrono::seconds(5)));
   EXPECT_EQ(code_of(commit_one(*hasty, fresh(add(key_at("n"), 1)))), ErrorCode::unavailable);
   EXPECT_EQ(direct_->get(key_at("n")).value(), std::nullopt);
 }

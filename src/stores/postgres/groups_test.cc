@@ -131,7 +131,7 @@ TEST_F(PostgresGroups, WhatOneOfAGroupMayNotDoIsNotTheOthersFault) {
   server_->psql("alter table " + schema_ + ".items add check (length(bytes) < 10) not valid");
   std::vector<Write> writes = puts(3, "k");
   writes[1].value = Bytes("far too long for this table");
-  const auto answers = open(options(std::chrono::seconds(1)))->commit_each(each_alone(writes));
+  const auto answers = open()->commit_each(each_alone(writes));
   EXPECT_TRUE(wins(answers[0])) << (answers[0] ? "lost" : answers[0].error().message);
   EXPECT_FALSE(answers[1].has_value());
   EXPECT_TRUE(wins(answers[2])) << (answers[2] ? "lost" : answers[2].error().message);
