@@ -53,13 +53,13 @@ function(once_alone)
 endfunction()
 
 # once_precompiled(TARGET [OF OTHER] [HEADER...]): what nearly every source includes, parsed once for all libraries
-# (once_core) and twice for tests (once_test_headers). Not where each source is compiled alone, which is there to
+# and the binary (once_core), and twice for tests (once_test_headers). Not where each source is compiled alone, which is there to
 # find a missing include; and not with clang, whose tidy reads the headers themselves.
 add_compile_definitions(_FILE_OFFSET_BITS=64)  # As hiredis wants it: what all share must be alike.
 set(once_common_headers
     <algorithm> <array> <atomic> <charconv> <chrono> <condition_variable> <coroutine> <cstdint> <expected>
     <functional> <map> <memory> <mutex> <optional> <ranges> <span> <stop_token> <string> <string_view>
-    <thread> <utility> <variant> <vector>)
+    <thread> <utility> <variant> <vector> <once/batching_driver.h> <once/blocking_driver.h> <once/local.h>)
 function(once_precompiled target)
   cmake_parse_arguments(arg "" "OF" "" ${ARGN})
   if(NOT CMAKE_UNITY_BUILD OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -126,8 +126,7 @@ if(ONCE_TESTS)
     target_include_directories(${test_headers} PRIVATE ${PROJECT_SOURCE_DIR}/include)
     target_link_libraries(${test_headers} PRIVATE once_flags GTest::gtest)
     once_test_code(${test_headers} ${kind})
-    once_precompiled(${test_headers} <gtest/gtest.h> <once/batching_driver.h> <once/blocking_driver.h> <once/local.h>
-                                <once/memory_store.h>)
+    once_precompiled(${test_headers} <gtest/gtest.h> <once/memory_store.h>)
   endforeach()
 endif()
 
