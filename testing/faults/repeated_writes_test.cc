@@ -2,6 +2,8 @@
 // often a refusal of our own (docs/hazards.md#h33). Every write of every primitive meets that here.
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "once/local.h"
 #include "testing/faults/faulty_way.h"
 #include "testing/stores/chosen_store.h"
@@ -91,6 +93,34 @@ TEST_F(RepeatedWrites, H33_FiveAndFiveIsTen) {
   TallyRequest highest{.shape = {.kind = TallyKind::max}, .input = std::int64_t{7}};
   told<Tallied>(tallies.merge("m", highest));
   EXPECT_EQ(std::get<std::int64_t>(tallies.read("m").value()->value), 7);
+}
+
+// Nothing in the item shows the version of the first copy any more, so the second is told from a
+// new add by the marker of its id alone.
+TEST_F(RepeatedWrites, H33_AnAddWithAnIdWhoseCopyComesAfterTwoOthersCountsOnce) {
+  const std::unique_ptr<Store> second_store = way_.open();
+  LocalTallies tallies(*store_);
+  LocalTallies of_others(*second_store);
+  const auto add = [](LocalTallies& to, std::int64_t number, std::string id) {
+    const TallyRequest request{
+        .shape = {.kind = TallyKind::sum}, .input = number, .id = std::move(id)};
+    return to.merge("n", request, std::chrono::minutes(2));
+  };
+  const auto sum = [&] { return std::get<std::int64_t>(tallies.read("n").value()->value); };
+  way_.set(WriteFault::none);
+  told<Tallied>(add(tallies, 1, ""));
+  std::atomic<std::int64_t> from_others = 0;
+  way_.repeat_next([&] {
+    for (int i = 0; i < 2; ++i) {
+      if (add(of_others, 10, "")) from_others += 10;
+    }
+  });
+  told<Tallied>(add(tallies, 100, "id"));
+  EXPECT_EQ(from_others, way_.repeats() ? 20 : 0);
+  EXPECT_EQ(sum(), 101 + from_others);
+  way_.set(WriteFault::none);
+  EXPECT_TRUE(told<Tallied>(add(tallies, 100, "id")).replayed);
+  EXPECT_EQ(sum(), 101 + from_others);
 }
 
 TEST_F(RepeatedWrites, H33_APutIsNotRefusedByItself) {
