@@ -230,6 +230,7 @@ void FaultyWay::skew(Duration ahead, int answers) {
 // Redis shows its time in two forms: to TIME, seconds as a text of ten digits; in the answers of
 // our scripts, milliseconds as an integer of thirteen.
 void FaultyWay::skew_reply(std::string& bytes) {
+  const std::lock_guard lock(mutex_);  // Two relays at once would show it once too often.
   const Duration ahead = skewed_answers_ > 0 && !is_calm_ ? skew_.load() : Duration(0);
   if (ahead == Duration(0)) return;
   bool moved = false;

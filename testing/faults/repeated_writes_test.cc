@@ -98,24 +98,32 @@ TEST_F(RepeatedWrites, H33_FiveAndFiveIsTen) {
 // Nothing in the item shows the version of the first copy any more, so the second is told from a
 // new add by the marker of its id alone.
 TEST_F(RepeatedWrites, H33_AnAddWithAnIdWhoseCopyComesAfterTwoOthersCountsOnce) {
-  const std::unique_ptr<Store> second_store = way_.open();
-  LocalTallies tallies(*store_);
-  LocalTallies of_others(*second_store);
+  using namespace std::chrono_literals;
+  const std::unique_ptr<Store> store = way_.open(60s);
+  const std::unique_ptr<Store> store_of_others = way_.open(60s);
+  LocalTallies tallies(*store);
+  LocalTallies of_others(*store_of_others);
   const auto add = [](LocalTallies& to, std::int64_t number, std::string id) {
     const TallyRequest request{
         .shape = {.kind = TallyKind::sum}, .input = number, .id = std::move(id)};
-    return to.merge("n", request, std::chrono::minutes(2));
+    return to.merge("n", request, 2min);
   };
   const auto sum = [&] { return std::get<std::int64_t>(tallies.read("n").value()->value); };
   way_.set(WriteFault::none);
   told<Tallied>(add(tallies, 1, ""));
   std::atomic<std::int64_t> from_others = 0;
+  std::atomic<bool> others_are_done = false;
   way_.repeat_next([&] {
     for (int i = 0; i < 2; ++i) {
       if (add(of_others, 10, "")) from_others += 10;
     }
+    others_are_done = true;
+    others_are_done.notify_all();
   });
-  told<Tallied>(add(tallies, 100, "id"));
+  const auto added = add(tallies, 100, "id");
+  ASSERT_EQ(way_.met(), 1);
+  if (way_.repeats()) others_are_done.wait(false);
+  told<Tallied>(added);
   EXPECT_EQ(from_others, way_.repeats() ? 20 : 0);
   EXPECT_EQ(sum(), 101 + from_others);
   way_.set(WriteFault::none);
