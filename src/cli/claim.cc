@@ -18,12 +18,6 @@ namespace {
 constexpr PauseBounds kPausesWhileBusy{
     .shortest = Duration(25), .first = Duration(50), .longest = Duration(1'000)};
 
-int write(const Invocation& invocation, const api::Request& request,
-          remote::Repeat repeat = remote::Repeat::safe) {
-  return print_answer(invocation, open_target(invocation)->write(request, {.repeat = repeat}),
-                      print_members);
-}
-
 Result<Duration> wait_of(const Invocation& invocation) {
   const auto text = invocation.option("wait");
   if (!text) return Duration::zero();
@@ -83,7 +77,7 @@ int by_ticket(const Invocation& invocation, api::JsonObject& body) {
     return print_error(invocation, {ErrorCode::invalid, "it needs the --ticket of the claim"});
   }
   add_texts(body, invocation, {"ticket"});
-  return write(
+  return write_and_print(
       invocation,
       request_for(invocation, "POST", path_to("claims", invocation.words[0], invocation.verb->name),
                   body.finish()));
@@ -168,9 +162,9 @@ int forget(const Invocation& invocation) {
   if (invocation.words.empty() || invocation.flag("dry-run")) {
     return in_bulk(invocation, "forget", "forgotten");
   }
-  return write(invocation,
-               request_for(invocation, "DELETE", path_to("claims", invocation.words[0])),
-               remote::Repeat::never);
+  return write_and_print(invocation,
+                         request_for(invocation, "DELETE", path_to("claims", invocation.words[0])),
+                         {.repeat = remote::Repeat::never});
 }
 
 int retry(const Invocation& invocation) {

@@ -101,21 +101,17 @@ int trim(const Invocation& invocation) {
   if (!*before) return print_error(invocation, {ErrorCode::invalid, "it needs --before INDEX"});
   api::JsonObject body;
   body.integer("before", **before);
-  const auto answer =
-      open_target(invocation)
-          ->write(request_for(invocation, "POST", path_to("logs", invocation.words[0], "trim"),
-                              body.finish()));
-  return print_answer(invocation, answer, print_members);
+  return write_and_print(
+      invocation,
+      request_for(invocation, "POST", path_to("logs", invocation.words[0], "trim"), body.finish()));
 }
 
 int close(const Invocation& invocation) {
   api::JsonObject body;
   add_durations(body, invocation, {"ttl"});
-  const auto answer =
-      open_target(invocation)
-          ->write(request_for(invocation, "POST", path_to("logs", invocation.words[0], "close"),
+  return write_and_print(
+      invocation, request_for(invocation, "POST", path_to("logs", invocation.words[0], "close"),
                               body.finish()));
-  return print_answer(invocation, answer, print_members);
 }
 
 int remove(const Invocation& invocation) {
@@ -124,11 +120,9 @@ int remove(const Invocation& invocation) {
     return print_error(invocation, {ErrorCode::invalid, "it takes a STREAM, or --prefix TEXT"});
   }
   if (prefix) return remove_pages(invocation, "logs", "log", "logs");
-  const auto answer =
-      open_target(invocation)
-          ->write(request_for(invocation, "DELETE", path_to("logs", invocation.words[0])),
-                  {.repeat = remote::Repeat::never});
-  return print_answer(invocation, answer, print_members);
+  return write_and_print(invocation,
+                         request_for(invocation, "DELETE", path_to("logs", invocation.words[0])),
+                         {.repeat = remote::Repeat::never});
 }
 
 void print_logs(api::Json page) {

@@ -66,62 +66,35 @@ Result<proxy::ProxyOptions> options_of(const Invocation& invocation) {
   if (!store) return std::unexpected(store.error());
   options.store = std::move(store->address);
   options.trust = std::move(store->trust);
-  options.client_tls = client_files(invocation);
-  options.tls = tls_files(invocation);
-  options.plain_http = invocation.flag("plain-http");
   options.token = invocation.option("token").value_or("");
   options.name_space = invocation.option("namespace").value_or("");
-  options.listen = invocation.option("listen").value_or(options.listen);
   options.metrics_listen = invocation.option("metrics-listen").value_or("");
-  options.version = ONCE_VERSION;
-  Result<server::JournalOptions> journal = journal_of(invocation);
-  if (!journal) return std::unexpected(std::move(journal.error()));
-  options.journal = std::move(*journal);
-  Result<void> ok = read_count(invocation, "workers", 1'000, options.workers.workers);
+  Result<void> ok = read_server_options(invocation, options);
+  if (ok) ok = read_count(invocation, "workers", 1'000, options.workers.workers);
   if (ok) ok = read_count(invocation, "slow-readers", 10'000, options.workers.slow_readers);
-  if (ok) ok = read_connections(invocation, options.settings);
   if (ok) ok = read_duration(invocation, "ttl", std::chrono::days(3'650), options.ttl);
   if (!ok) return std::unexpected(ok.error());
   return options;
 }
 
-// What SIGHUP may change.
-constexpr std::array<std::string_view, 6> kReloadable = {"tls-cert",
-                                                         "tls-key",
-                                                         "tls-client-ca",
-                                                         "max-connections",
-                                                         "max-connections-per-address",
-                                                         "handshake-timeout"};
-
 int run(const Invocation& invocation) {
-  Result<proxy::ProxyOptions> options = options_of(invocation);
-  if (options) options->read_again = reader(invocation, options_of, kReloadable);
-  return run_server(invocation, options, proxy::serve);
+  return run_reloadable_server(invocation, options_of, kReloadableServerOptions, proxy::serve);
 }
 
-constexpr std::array kOptions = {
-    Option{"upstream"},
-    Option{"listen"},
-    Option{"identity-header", Option::Kind::list},
-    Option{"require-key", Option::Kind::flag},
-    Option{"retry-5xx", Option::Kind::flag},
-    Option{"after-unknown"},
-    Option{"ttl"},
-    Option{"upstream-timeout"},
-    Option{"max-body"},
-    Option{"max-answer"},
-    Option{"workers"},
-    Option{"slow-readers"},
-    Option{"tls-cert"},
-    Option{"tls-key"},
-    Option{"tls-client-ca"},
-    Option{"plain-http", Option::Kind::flag},
-    Option{"max-connections"},
-    Option{"max-connections-per-address"},
-    Option{"handshake-timeout"},
-    Option{"log"},
-    Option{"metrics-listen"},
-};
+constexpr auto kOptions = joined(kServerOptions, std::array{
+                                                     Option{"upstream"},
+                                                     Option{"identity-header", Option::Kind::list},
+                                                     Option{"require-key", Option::Kind::flag},
+                                                     Option{"retry-5xx", Option::Kind::flag},
+                                                     Option{"after-unknown"},
+                                                     Option{"ttl"},
+                                                     Option{"upstream-timeout"},
+                                                     Option{"max-body"},
+                                                     Option{"max-answer"},
+                                                     Option{"workers"},
+                                                     Option{"slow-readers"},
+                                                     Option{"metrics-listen"},
+                                                 });
 constexpr std::array kVerbs = {Verb{.options = kOptions, .run = run}};
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "base/encoding.h"
+#include "cli/answer.h"
+#include "cli/terminal.h"
 #include "once/entropy.h"
 #include "wire/text.h"
 
@@ -48,6 +50,11 @@ void add_durations(api::JsonObject& body, const Invocation& invocation,
   for (const std::string_view name : options) {
     if (const auto value = invocation.option(name)) body.raw(name, json_or_text(*value));
   }
+}
+
+int write_and_print(const Invocation& invocation, const api::Request& request,
+                    const WriteOptions& options) {
+  return print_answer(invocation, open_target(invocation)->write(request, options), print_members);
 }
 
 Result<RequestId> RequestId::of(const Invocation& invocation, std::string_view also) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/invocation.h"
+#include "cli/target.h"
 #include "wire/json.h"
 #include "wire/message.h"
 
@@ -28,6 +29,10 @@ void add_texts(api::JsonObject& body, const Invocation& invocation,
 // The same of options that are durations: "30s", or a number of seconds.
 void add_durations(api::JsonObject& body, const Invocation& invocation,
                    std::initializer_list<std::string_view> options);
+
+// Sends a request that writes to where --store says, and prints the members of its answer.
+int write_and_print(const Invocation& invocation, const api::Request& request,
+                    const WriteOptions& options = {});
 
 // What a write is known by, so that a repeat of it is no second one: --request, or one made up
 // here.

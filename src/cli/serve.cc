@@ -29,7 +29,6 @@ Result<void> read_bounds(const Invocation& invocation, server::Settings& setting
   std::size_t threads = settings.threads;
   Result<void> ok = read_count(invocation, "threads", 256, threads);
   settings.threads = static_cast<unsigned>(threads);
-  if (ok) ok = read_connections(invocation, settings);
   if (ok) ok = read_count(invocation, "max-header", 1 << 20, settings.max_header_bytes);
   if (ok) ok = read_count(invocation, "max-body", 64 << 20, settings.max_body_bytes);
   if (ok) ok = read_count(invocation, "max-bodies", kMostHeld, settings.max_bodies_bytes);
@@ -80,11 +79,7 @@ Result<server::ServeOptions> options_of(const Invocation& invocation) {
   Result<std::string> standard = default_store();
   if (!standard && !invocation.option("store")) return std::unexpected(standard.error());
   options.store = invocation.option("store").value_or(standard ? *standard : "");
-  options.listen = invocation.option("listen").value_or(options.listen);
   options.open_to_all = invocation.flag("open-to-all");
-  options.tls = tls_files(invocation);
-  options.plain_http = invocation.flag("plain-http");
-  options.client_tls = client_files(invocation);
   options.service.name_space = invocation.option("namespace").value_or("default");
   if (const auto down = invocation.option("if-store-down")) {
     const auto policy = *down == "proceed" ? IfStoreDown::proceed : IfStoreDown::refuse;
@@ -92,11 +87,8 @@ Result<server::ServeOptions> options_of(const Invocation& invocation) {
     options.events.if_store_down = policy;
   }
   if (Result<void> ok = read_file(invocation, options); !ok) return std::unexpected(ok.error());
-  options.version = ONCE_VERSION;
-  Result<server::JournalOptions> journal = journal_of(invocation);
-  if (!journal) return std::unexpected(std::move(journal.error()));
-  options.journal = std::move(*journal);
-  Result<void> ok = read_bounds(invocation, options.settings);
+  Result<void> ok = read_server_options(invocation, options);
+  if (ok) ok = read_bounds(invocation, options.settings);
   if (ok) ok = read_browsers(invocation, options.settings.browsers);
   if (ok) ok = read_idle_exit(invocation, options);
   constexpr std::size_t kMostTallyBytes = 1U << 30;
@@ -120,67 +112,43 @@ Result<server::ServeOptions> options_of(const Invocation& invocation) {
 }
 
 // What SIGHUP may change.
-constexpr std::array<std::string_view, 19> kReloadable = {"tls-cert",
-                                                          "tls-key",
-                                                          "tls-client-ca",
-                                                          "host",
-                                                          "allow-origin",
-                                                          "max-connections",
-                                                          "max-connections-per-address",
-                                                          "max-header",
-                                                          "max-body",
-                                                          "max-bodies",
-                                                          "max-unsent",
-                                                          "max-tally-bytes",
-                                                          "namespace-share",
-                                                          "idle-timeout",
-                                                          "receive-timeout",
-                                                          "send-timeout",
-                                                          "handshake-timeout",
-                                                          "request-timeout",
-                                                          "token-trust"};
+constexpr auto kReloadable =
+    joined(kReloadableServerOptions,
+           std::array<std::string_view, 13>{"host", "allow-origin", "max-header", "max-body",
+                                            "max-bodies", "max-unsent", "max-tally-bytes",
+                                            "namespace-share", "idle-timeout", "receive-timeout",
+                                            "send-timeout", "request-timeout", "token-trust"});
 
 int run(const Invocation& invocation) {
-  Result<server::ServeOptions> options = options_of(invocation);
-  if (options) options->read_again = reader(invocation, options_of, kReloadable);
-  return run_server(invocation, options, server::serve);
+  return run_reloadable_server(invocation, options_of, kReloadable, server::serve);
 }
 
-constexpr std::array kOptions = {
-    Option{"listen"},
-    Option{"host", Option::Kind::list},
-    Option{"allow-origin", Option::Kind::list},
-    Option{"tls-cert"},
-    Option{"tls-key"},
-    Option{"tls-client-ca"},
-    Option{"plain-http", Option::Kind::flag},
-    Option{"max-connections"},
-    Option{"max-connections-per-address"},
-    Option{"handshake-timeout"},
-    Option{"max-header"},
-    Option{"max-body"},
-    Option{"max-bodies"},
-    Option{"max-unsent"},
-    Option{"namespace-share"},
-    Option{"max-tally-bytes"},
-    Option{"max-forwards"},
-    Option{"max-waits"},
-    Option{"max-long-work"},
-    Option{"long-work-threads"},
-    Option{"idle-timeout"},
-    Option{"receive-timeout"},
-    Option{"send-timeout"},
-    Option{"request-timeout"},
-    Option{"threads"},
-    Option{"token-trust"},
-    Option{"count-every"},
-    Option{"keep-abandoned"},
-    Option{"default-ttl"},
-    Option{"sweep-every"},
-    Option{"log"},
-    Option{"open-to-all", Option::Kind::flag},
-    Option{"exit-when-idle"},
-};
+constexpr auto kOptions = joined(kServerOptions, std::array{
+                                                     Option{"host", Option::Kind::list},
+                                                     Option{"allow-origin", Option::Kind::list},
+                                                     Option{"max-header"},
+                                                     Option{"max-body"},
+                                                     Option{"max-bodies"},
+                                                     Option{"max-unsent"},
+                                                     Option{"namespace-share"},
+                                                     Option{"max-tally-bytes"},
+                                                     Option{"max-forwards"},
+                                                     Option{"max-waits"},
+                                                     Option{"max-long-work"},
+                                                     Option{"long-work-threads"},
+                                                     Option{"idle-timeout"},
+                                                     Option{"receive-timeout"},
+                                                     Option{"send-timeout"},
+                                                     Option{"request-timeout"},
+                                                     Option{"threads"},
+                                                     Option{"token-trust"},
+                                                     Option{"count-every"},
+                                                     Option{"keep-abandoned"},
+                                                     Option{"default-ttl"},
+                                                     Option{"sweep-every"},
+                                                     Option{"open-to-all", Option::Kind::flag},
+                                                     Option{"exit-when-idle"},
+                                                 });
 constexpr std::array kVerbs = {Verb{.options = kOptions, .run = run}};
 
 }  // namespace

@@ -2,6 +2,8 @@
 // and how they run.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,7 +14,9 @@
 #include <vector>
 
 #include "cli/answer.h"
+#include "cli/command.h"
 #include "cli/invocation.h"
+#include "cli/target.h"
 #include "once/time.h"
 #include "server/journal.h"
 #include "server/server.h"
@@ -44,6 +48,47 @@ using Names = std::span<const std::string_view>;
 Result<Invocation> parse_again(const Invocation& now, Names reloadable);
 std::vector<std::string> changes(const Invocation& now, const Invocation& fresh);
 
+// What 'once serve' and 'once proxy' take alike, and which of that SIGHUP may change.
+inline constexpr std::array kServerOptions = {Option{"listen"},
+                                              Option{"tls-cert"},
+                                              Option{"tls-key"},
+                                              Option{"tls-client-ca"},
+                                              Option{"plain-http", Option::Kind::flag},
+                                              Option{"max-connections"},
+                                              Option{"max-connections-per-address"},
+                                              Option{"handshake-timeout"},
+                                              Option{"log"}};
+inline constexpr std::array<std::string_view, 6> kReloadableServerOptions = {
+    "tls-cert",
+    "tls-key",
+    "tls-client-ca",
+    "max-connections",
+    "max-connections-per-address",
+    "handshake-timeout"};
+
+// Both lists as one.
+template <class T, std::size_t N, std::size_t M>
+constexpr std::array<T, N + M> joined(const std::array<T, N>& first,
+                                      const std::array<T, M>& second) {
+  std::array<T, N + M> both{};
+  std::ranges::copy(second, std::ranges::copy(first, both.begin()).out);
+  return both;
+}
+
+// What kServerOptions say.
+template <class Options>
+Result<void> read_server_options(const Invocation& invocation, Options& options) {
+  options.listen = invocation.option("listen").value_or(options.listen);
+  options.tls = tls_files(invocation);
+  options.plain_http = invocation.flag("plain-http");
+  options.client_tls = client_files(invocation);
+  options.version = ONCE_VERSION;
+  Result<server::JournalOptions> journal = journal_of(invocation);
+  if (!journal) return std::unexpected(std::move(journal.error()));
+  options.journal = std::move(*journal);
+  return read_connections(invocation, options.settings);
+}
+
 template <class Options>
 std::function<Result<Options>()> reader(const Invocation& started,
                                         Result<Options> (*read)(const Invocation&),
@@ -65,6 +110,15 @@ int run_server(const Invocation& invocation, const Result<Options>& options, Ser
   if (!options) return print_error(invocation, options.error());
   const Result<void> served = serve(*options, announce);
   return served ? kDone : print_error(invocation, served.error());
+}
+
+// The same; SIGHUP reads the options again, of which `reloadable` may have changed.
+template <class Options, class Serve>
+int run_reloadable_server(const Invocation& invocation, Result<Options> (*read)(const Invocation&),
+                          Names reloadable, Serve serve) {
+  Result<Options> options = read(invocation);
+  if (options) options->read_again = reader(invocation, read, reloadable);
+  return run_server(invocation, options, serve);
 }
 
 }  // namespace once::cli

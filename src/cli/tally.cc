@@ -188,11 +188,9 @@ int remove(const Invocation& invocation) {
   if (invocation.option("prefix") || invocation.flag("dry-run")) {
     return print_error(invocation, {ErrorCode::invalid, "--prefix is without a KEY"});
   }
-  const auto answer =
-      open_target(invocation)
-          ->write(request_for(invocation, "DELETE", path_to("tallies", invocation.words[0])),
-                  {.repeat = remote::Repeat::never});
-  return print_answer(invocation, answer, print_members);
+  return write_and_print(invocation,
+                         request_for(invocation, "DELETE", path_to("tallies", invocation.words[0])),
+                         {.repeat = remote::Repeat::never});
 }
 
 int read(const Invocation& invocation) {

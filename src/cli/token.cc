@@ -17,8 +17,7 @@ int make(const Invocation& invocation) {
   // The namespace is what the token is bound to, not where the request goes.
   api::Request request{"POST", "/v1/tokens", {}, body.finish()};
   // Sent once: the token of a first try would be known to nobody, and stay.
-  const auto made = open_target(invocation)->write(request, {.repeat = remote::Repeat::never});
-  return print_answer(invocation, made, print_members);
+  return write_and_print(invocation, request, {.repeat = remote::Repeat::never});
 }
 
 int list(const Invocation& invocation) {

@@ -148,9 +148,29 @@ class Switch {
   std::string server_secret_ ONCE_GUARDED_BY(mutex_);
 };
 
-class DirectoryClaims final : public Claims {
+// One of the four nouns, as the owner of the directory has it.
+template <class Noun, Noun& (Backend::*of)()>
+class OwnersNoun : public Noun {
  public:
-  explicit DirectoryClaims(Switch& to) : to_(to) {}
+  explicit OwnersNoun(Switch& to) : to_(to) {}
+
+ protected:
+  // Calls the owner's `method` with these arguments, and with the time that is left as the last
+  // one. The arguments stay as they are: the next owner may be called with them again.
+  template <class Answer, class... Parameters, class... Arguments>
+  Answer call(Duration within, Answer (Noun::*method)(Parameters...),
+              const Arguments&... arguments) {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return ((owner.*of)().*method)(arguments..., left);
+    });
+  }
+
+  Switch& to_;
+};
+
+class DirectoryClaims final : public OwnersNoun<Claims, &Backend::claims> {
+ public:
+  using OwnersNoun::OwnersNoun;
 
   void set_if_store_down(IfStoreDown policy) override { if_store_down_ = policy; }
 
@@ -160,9 +180,7 @@ class DirectoryClaims final : public Claims {
     const Deadline waited(to_.clock(), wait);
     Backoff backoff(kPauses, to_.clock(), to_.entropy());
     for (;;) {
-      Result<ClaimOutcome> outcome = to_.call(within, [&](Backend& owner, Duration left) {
-        return owner.claims().take(name, request, Duration::zero(), left);
-      });
+      Result<ClaimOutcome> outcome = call(within, &Claims::take, name, request, Duration::zero());
       const bool busy = outcome && std::holds_alternative<Busy>(*outcome);
       if (!busy || waited.over()) return claims::or_proceed(std::move(outcome), if_store_down_);
       to_.clock().sleep(std::min(backoff.next(), waited.left()));
@@ -170,231 +188,159 @@ class DirectoryClaims final : public Claims {
   }
   Result<RenewOutcome> renew(std::string_view name, const Ticket& ticket, Duration lease,
                              Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.claims().renew(name, ticket, lease, left);
-    });
+    return call(within, &Claims::renew, name, ticket, lease);
   }
   Result<SettleOutcome> complete(std::string_view name, const Ticket& ticket, Bytes result,
                                  Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.claims().complete(name, ticket, result, left);
-    });
+    return call(within, &Claims::complete, name, ticket, result);
   }
   Result<SettleOutcome> release(std::string_view name, const Ticket& ticket, Bytes failure,
                                 Release how, Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.claims().release(name, ticket, failure, how, left);
-    });
+    return call(within, &Claims::release, name, ticket, failure, how);
   }
   Result<bool> forget(std::string_view name, Duration within) override {
-    return to_.call(
-        within, [&](Backend& owner, Duration left) { return owner.claims().forget(name, left); });
+    return call(within, &Claims::forget, name);
   }
   Result<std::optional<ClaimState>> show(std::string_view name, Duration within) override {
-    return to_.call(within,
-                    [&](Backend& owner, Duration left) { return owner.claims().show(name, left); });
+    return call(within, &Claims::show, name);
   }
   Result<claims::ClaimPage> list(const claims::ClaimFilter& filter, std::string cursor,
                                  std::size_t limit, Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.claims().list(filter, cursor, limit, left);
-    });
+    return call(within, &Claims::list, filter, cursor, limit);
   }
   Result<claims::BulkOutcome> forget_all(const claims::BulkRequest& request,
                                          Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.claims().forget_all(request, left);
-    });
+    return call(within, &Claims::forget_all, request);
   }
   Result<claims::BulkOutcome> retry_all(const claims::BulkRequest& request,
                                         Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.claims().retry_all(request, left);
-    });
+    return call(within, &Claims::retry_all, request);
   }
   Result<claims::Seen> mark(std::span<const std::string> ids, Duration ttl, std::string request,
                             Duration within) override {
-    Result<claims::Seen> seen = to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.claims().mark(ids, ttl, request, left);
-    });
+    Result<claims::Seen> seen = call(within, &Claims::mark, ids, ttl, request);
     return claims::or_proceed(std::move(seen), ids.size(), if_store_down_);
   }
   Result<std::optional<claims::SeenMark>> show_seen(std::string_view id, Duration within) override {
-    return to_.call(
-        within, [&](Backend& owner, Duration left) { return owner.claims().show_seen(id, left); });
+    return call(within, &Claims::show_seen, id);
   }
   Result<bool> forget_seen(std::string_view id, Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.claims().forget_seen(id, left);
-    });
+    return call(within, &Claims::forget_seen, id);
   }
 
  private:
-  Switch& to_;
   std::atomic<IfStoreDown> if_store_down_ = IfStoreDown::refuse;
 };
 
-class DirectoryLog final : public Log {
+class DirectoryLog final : public OwnersNoun<Log, &Backend::log> {
  public:
-  explicit DirectoryLog(Switch& to) : to_(to) {}
+  using OwnersNoun::OwnersNoun;
 
   Result<AppendOutcome> append(std::string_view stream, std::vector<LogEvent> events,
                                const AppendRequest& request, Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.log().append(stream, events, request, left);
-    });
+    return call(within, &Log::append, stream, events, request);
   }
   Result<logs::EventsOutcome> append_events(std::string_view stream, std::vector<LogEvent> events,
                                             logs::EventIds ids, const AppendRequest& request,
                                             Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.log().append_events(stream, events, ids, request, left);
-    });
+    return call(within, &Log::append_events, stream, events, ids, request);
   }
   Result<LogPage> read(std::string_view stream, const LogRead& request, Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.log().read(stream, request, left);
-    });
+    return call(within, &Log::read, stream, request);
   }
   Result<LogEnds> ends(std::string_view stream, Duration within) override {
-    return to_.call(within,
-                    [&](Backend& owner, Duration left) { return owner.log().ends(stream, left); });
+    return call(within, &Log::ends, stream);
   }
   Result<LogEnds> trim(std::string_view stream, std::int64_t before, Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.log().trim(stream, before, left);
-    });
+    return call(within, &Log::trim, stream, before);
   }
   Result<std::optional<LogEnds>> close(std::string_view stream, std::optional<Duration> ttl,
                                        Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.log().close(stream, ttl, left);
-    });
+    return call(within, &Log::close, stream, ttl);
   }
   Result<LogRemoval> remove(std::string_view stream, Duration within) override {
-    return to_.call(
-        within, [&](Backend& owner, Duration left) { return owner.log().remove(stream, left); });
+    return call(within, &Log::remove, stream);
   }
   Result<LogList> list(std::string_view prefix, std::string cursor, std::size_t limit,
                        Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.log().list(prefix, cursor, limit, left);
-    });
+    return call(within, &Log::list, prefix, cursor, limit);
   }
   Result<std::int64_t> heal(std::string_view stream, Duration grace, Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.log().heal(stream, grace, left);
-    });
+    return call(within, &Log::heal, stream, grace);
   }
-
- private:
-  Switch& to_;
 };
 
-class DirectoryDocuments final : public Documents {
+class DirectoryDocuments final : public OwnersNoun<Documents, &Backend::documents> {
  public:
-  explicit DirectoryDocuments(Switch& to) : to_(to) {}
+  using OwnersNoun::OwnersNoun;
 
   Result<std::optional<documents::Document>> get(std::string_view name, Duration within) override {
-    return to_.call(
-        within, [&](Backend& owner, Duration left) { return owner.documents().get(name, left); });
+    return call(within, &Documents::get, name);
   }
   Result<documents::WriteOutcome> put(std::string_view name, documents::Content content,
                                       documents::Condition condition, documents::Identity identity,
                                       Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.documents().put(name, content, condition, identity, left);
-    });
+    return call(within, &Documents::put, name, content, condition, identity);
   }
   Result<documents::WriteOutcome> remove(std::string_view name, std::string etag,
                                          documents::Identity identity, Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.documents().remove(name, etag, identity, left);
-    });
+    return call(within, &Documents::remove, name, etag, identity);
   }
   Result<documents::WriteOutcome> update_if(std::string_view name, std::string etag,
                                             documents::UpdateRequest request,
                                             Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.documents().update_if(name, etag, request, left);
-    });
+    return call(within, &Documents::update_if, name, etag, request);
   }
   Result<documents::UpdateOutcome> update(std::string_view name, documents::UpdateRequest request,
                                           Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.documents().update(name, request, left);
-    });
+    return call(within, &Documents::update, name, request);
   }
   Result<documents::DocumentPage> list(const Listing& listing, Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.documents().list(listing, left);
-    });
+    return call(within, &Documents::list, listing);
   }
   Result<BulkRemoved> remove_all(const Listing& listing, BulkRun run, Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.documents().remove_all(listing, run, left);
-    });
+    return call(within, &Documents::remove_all, listing, run);
   }
-
- private:
-  Switch& to_;
 };
 
-class DirectoryTallies final : public Tallies {
+class DirectoryTallies final : public OwnersNoun<Tallies, &Backend::tallies> {
  public:
-  explicit DirectoryTallies(Switch& to) : to_(to) {}
+  using OwnersNoun::OwnersNoun;
 
   Result<TallyOutcome> merge(std::string_view name, const TallyRequest& request,
                              Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.tallies().merge(name, request, left);
-    });
+    return call(within, &Tallies::merge, name, request);
   }
   Result<std::optional<TallyReading>> read(std::string_view name, const TallyRange& range,
                                            std::shared_ptr<const Monoid> own,
                                            Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.tallies().read(name, range, own, left);
-    });
+    return call(within, &Tallies::read, name, range, own);
   }
   Result<std::vector<std::optional<TallyReading>>> read_all(std::span<const std::string> names,
                                                             const TallyRange& range,
                                                             std::shared_ptr<const Monoid> own,
                                                             Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.tallies().read_all(names, range, own, left);
-    });
+    return call(within, &Tallies::read_all, names, range, own);
   }
   Result<std::vector<std::optional<TallyReading>>> read_each(std::span<const TallyRead> reads,
                                                              std::shared_ptr<const Monoid> own,
                                                              Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.tallies().read_each(reads, own, left);
-    });
+    return call(within, &Tallies::read_each, reads, own);
   }
   Result<std::optional<TallySeries>> series(std::string_view name, const TallyRange& range,
                                             std::shared_ptr<const Monoid> own,
                                             Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.tallies().series(name, range, own, left);
-    });
+    return call(within, &Tallies::series, name, range, own);
   }
   Result<bool> remove(std::string_view name, Duration within) override {
-    return to_.call(
-        within, [&](Backend& owner, Duration left) { return owner.tallies().remove(name, left); });
+    return call(within, &Tallies::remove, name);
   }
   Result<TallyPage> list(const Listing& listing, Duration within) override {
-    return to_.call(
-        within, [&](Backend& owner, Duration left) { return owner.tallies().list(listing, left); });
+    return call(within, &Tallies::list, listing);
   }
   Result<BulkRemoved> remove_all(const Listing& listing, BulkRun run, Duration within) override {
-    return to_.call(within, [&](Backend& owner, Duration left) {
-      return owner.tallies().remove_all(listing, run, left);
-    });
+    return call(within, &Tallies::remove_all, listing, run);
   }
-
- private:
-  Switch& to_;
 };
 
 class Directory final : public Backend {

@@ -132,6 +132,7 @@ FaultyWay::~FaultyWay() {
   for (const auto& relay : wire_relays_) {
     relay->decide(nullptr);
     relay->edit_replies(nullptr);
+    relay->set_meanwhile(nullptr);
   }
 }
 
@@ -171,11 +172,25 @@ Once FaultyWay::connect(std::string name_space, std::optional<std::chrono::secon
 
 void FaultyWay::set(WriteFault fault, int period, int most) {
   fault_ = WriteFault::none;
+  set_meanwhile(nullptr);
   period_ = period;
   most_ = most;
   writes_ = 0;
   met_ = 0;
   fault_ = fault;
+}
+
+void FaultyWay::repeat_next(std::function<void()> meanwhile) {
+  set(WriteFault::none);
+  set_meanwhile(std::move(meanwhile));
+  most_ = 1;
+  fault_ = WriteFault::repeat;
+}
+
+void FaultyWay::set_meanwhile(std::function<void()> meanwhile) {
+  for (const auto& relay : wire_relays_) relay->set_meanwhile(meanwhile);
+  const std::lock_guard lock(mutex_);
+  meanwhile_ = std::move(meanwhile);
 }
 
 void FaultyWay::hang_server(std::size_t number) { hung_server_ = number; }
@@ -215,6 +230,7 @@ void FaultyWay::skew(Duration ahead, int answers) {
 // Redis shows its time in two forms: to TIME, seconds as a text of ten digits; in the answers of
 // our scripts, milliseconds as an integer of thirteen.
 void FaultyWay::skew_reply(std::string& bytes) {
+  const std::lock_guard lock(mutex_);  // Two relays at once would show it once too often.
   const Duration ahead = skewed_answers_ > 0 && !is_calm_ ? skew_.load() : Duration(0);
   if (ahead == Duration(0)) return;
   bool moved = false;
@@ -243,11 +259,17 @@ Fault FaultyWay::fault_for(const RelayedRequest& request) {
     return StallUnsent{};
   }
   if (is_held_up(request.path) || is_held_up(request.body)) return Delay{delay_};
-  if (is_write(request) && is_due()) return http_fault(fault_);
+  if (is_write(request) && is_due()) return due_fault();
   if (skew_.load() == Duration(0) || skewed_answers_ <= 0) return Pass{};
   --skewed_answers_;
   ++met_;
   return Redate{skew_};
+}
+
+Fault FaultyWay::due_fault() {
+  if (fault_ != WriteFault::repeat) return http_fault(fault_);
+  const std::lock_guard lock(mutex_);
+  return Repeat{meanwhile_};
 }
 
 WireRelay::Fate FaultyWay::fate_for(std::size_t server, std::string_view bytes) {

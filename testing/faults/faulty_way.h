@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -57,6 +58,11 @@ class FaultyWay {
   // From now on, every `period`-th write meets this, but no more than `most` of them.
   void set(WriteFault fault, int period = 1, int most = kAll);
 
+  // From now on, the next write is repeated, and `meanwhile` is called between its two copies. It
+  // may use this way. Before PostgreSQL nothing is repeated, and nothing called.
+  void repeat_next(std::function<void()> meanwhile);
+  bool repeats() const { return repeats_; }
+
   // From now on, the server's next answers show a time that is that much later.
   int skewed() const { return kAll - skewed_answers_; }  // How many of kAll have shown it.
   void skew(Duration ahead, int answers = kAll);
@@ -81,6 +87,8 @@ class FaultyWay {
   bool is_due();
   bool is_held_up(std::string_view text);
   void skew_reply(std::string& bytes);
+  void set_meanwhile(std::function<void()> meanwhile);
+  Fault due_fault();
   Fault fault_for(const RelayedRequest& request);
   WireRelay::Fate fate_for(std::size_t server, std::string_view bytes);
   void use(std::vector<std::shared_ptr<WireRelay>> relays);
@@ -92,7 +100,8 @@ class FaultyWay {
   std::atomic<Duration> skew_{Duration(0)};
   std::atomic<int> skewed_answers_ = 0;
   std::mutex mutex_;
-  std::string held_up_;  // Guarded by mutex_.
+  std::string held_up_;              // Guarded by mutex_.
+  std::function<void()> meanwhile_;  // Guarded by mutex_.
   std::atomic<Duration> delay_{Duration(0)};
   std::atomic<WriteFault> fault_ = WriteFault::none;
   std::atomic<int> period_ = 1;

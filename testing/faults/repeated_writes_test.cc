@@ -2,6 +2,8 @@
 // often a refusal of our own (docs/hazards.md#h33). Every write of every primitive meets that here.
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "once/local.h"
 #include "testing/faults/faulty_way.h"
 #include "testing/stores/chosen_store.h"
@@ -91,6 +93,42 @@ TEST_F(RepeatedWrites, H33_FiveAndFiveIsTen) {
   TallyRequest highest{.shape = {.kind = TallyKind::max}, .input = std::int64_t{7}};
   told<Tallied>(tallies.merge("m", highest));
   EXPECT_EQ(std::get<std::int64_t>(tallies.read("m").value()->value), 7);
+}
+
+// Nothing in the item shows the version of the first copy any more, so the second is told from a
+// new add by the marker of its id alone.
+TEST_F(RepeatedWrites, H33_AnAddWithAnIdWhoseCopyComesAfterTwoOthersCountsOnce) {
+  using namespace std::chrono_literals;
+  const std::unique_ptr<Store> store = way_.open(60s);
+  const std::unique_ptr<Store> store_of_others = way_.open(60s);
+  LocalTallies tallies(*store);
+  LocalTallies of_others(*store_of_others);
+  const auto add = [](LocalTallies& to, std::int64_t number, std::string id) {
+    const TallyRequest request{
+        .shape = {.kind = TallyKind::sum}, .input = number, .id = std::move(id)};
+    return to.merge("n", request, 2min);
+  };
+  const auto sum = [&] { return std::get<std::int64_t>(tallies.read("n").value()->value); };
+  way_.set(WriteFault::none);
+  told<Tallied>(add(tallies, 1, ""));
+  std::atomic<std::int64_t> from_others = 0;
+  std::atomic<bool> others_are_done = false;
+  way_.repeat_next([&] {
+    for (int i = 0; i < 2; ++i) {
+      if (add(of_others, 10, "")) from_others += 10;
+    }
+    others_are_done = true;
+    others_are_done.notify_all();
+  });
+  const auto added = add(tallies, 100, "id");
+  ASSERT_EQ(way_.met(), 1);
+  if (way_.repeats()) others_are_done.wait(false);
+  told<Tallied>(added);
+  EXPECT_EQ(from_others, way_.repeats() ? 20 : 0);
+  EXPECT_EQ(sum(), 101 + from_others);
+  way_.set(WriteFault::none);
+  EXPECT_TRUE(told<Tallied>(add(tallies, 100, "id")).replayed);
+  EXPECT_EQ(sum(), 101 + from_others);
 }
 
 TEST_F(RepeatedWrites, H33_APutIsNotRefusedByItself) {

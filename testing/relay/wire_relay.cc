@@ -63,6 +63,19 @@ std::string WireRelay::edited(std::string_view bytes) {
   return text;
 }
 
+void WireRelay::set_meanwhile(std::function<void()> meanwhile) {
+  const std::lock_guard lock(mutex_);
+  meanwhile_ = std::move(meanwhile);
+}
+
+// Without the lock: it may send something through this relay.
+void WireRelay::call_meanwhile() {
+  std::unique_lock lock(mutex_);
+  const std::function<void()> meanwhile = meanwhile_;
+  lock.unlock();
+  if (meanwhile) meanwhile();
+}
+
 void WireRelay::listen() {
   while (!ending_) {
     pollfd one{.fd = listener_.socket, .events = POLLIN, .revents = 0};
@@ -109,6 +122,7 @@ void WireRelay::serve(int client) {
     if (fate == Fate::repeat) {
       std::array<char, 1U << 16> ignored{};
       receive(server, ignored);
+      call_meanwhile();
       open = send_all(server, bytes);
     }
   }

@@ -23,7 +23,8 @@ class WireRelay {
     pass,
     cut,         // The server never sees it, and the connection is closed.
     drop_reply,  // The server has done it, and the connection is closed.
-    repeat,      // The server gets it twice; the reply to the second comes back.
+    repeat,      // The server gets it twice; the reply to the second comes back. What
+                 // set_meanwhile() says is called between the two.
     delay,       // Passes, that much later as set_delay() says: a second.
     stall,       // The server never sees it, and nothing comes back.
   };
@@ -41,6 +42,7 @@ class WireRelay {
   void lead_to(std::uint16_t server_port) { server_port_ = server_port; }
 
   void set_delay(Duration length) { delay_ = length; }
+  void set_meanwhile(std::function<void()> meanwhile);
 
   // From now on, for what clients send. Without one, all passes.
   void decide(Decide decide);
@@ -55,6 +57,7 @@ class WireRelay {
   Fate decided(std::string_view bytes);
   std::string edited(std::string_view bytes);
   void delay() const;
+  void call_meanwhile();
 
   std::atomic<std::uint16_t> server_port_;
   const Listener listener_ = listen_on_loopback();
@@ -62,8 +65,9 @@ class WireRelay {
   std::atomic<Duration> delay_{std::chrono::seconds(1)};
 
   std::mutex mutex_;
-  Decide decide_;   // Guarded by mutex_.
-  EditReply edit_;  // Guarded by mutex_.
+  Decide decide_;                    // Guarded by mutex_.
+  EditReply edit_;                   // Guarded by mutex_.
+  std::function<void()> meanwhile_;  // Guarded by mutex_.
 
   std::list<std::thread> threads_;  // The listener's alone, and joined after it.
   std::thread thread_;

@@ -1,37 +1,18 @@
-#include <stdexcept>
-
 #include "once/dynamodb_store.h"
 #include "stores/dynamodb/store.h"
-#include "testing/manual_clock.h"
 #include "testing/servers/dynamodb_tables.h"
-#include "testing/stores/stores.h"
+#include "testing/stores/server_subject.h"
 
 namespace once::testing {
 namespace {
 
 // A table of its own for each case. Time is the suite's, and ahead of DynamoDB's: DynamoDB
 // removes what has expired by its own clock, which must be nothing.
-class DynamoDbSubject final : public Subject {
- public:
-  DynamoDbSubject() { reopen(); }
-
-  Store& store() override { return *store_; }
-  // The server's clock is a little off the suite's, and now() is the server's.
-  void wait_until(Time time) override {
-    while (store().now() < time) clock_.advance(time - store().now());
-  }
-  void reopen() override {
-    store_.reset();
-    auto opened = open_dynamodb(table_.options(), clock_);
-    if (!opened) throw std::runtime_error(opened.error().message);
-    store_ = std::move(*opened);
-  }
-
- private:
-  ManualClock clock_{system_clock().now() + std::chrono::days(365)};
-  DynamoDbTable table_;
-  std::unique_ptr<Store> store_;
-};
+std::unique_ptr<Subject> dynamodb_subject() {
+  return std::make_unique<MovedClockSubject>(
+      [table = DynamoDbTable()](Clock& clock) { return open_dynamodb(table.options(), clock); },
+      system_clock().now() + std::chrono::days(365));
+}
 
 // The test's clock is the server's, too.
 class NoClockOffset final : public dynamodb::Transport {
@@ -78,7 +59,7 @@ class MeasuredTable final : public MeasuredStore {
 std::vector<StoreHarness> dynamodb_harnesses() {
   return {{.name = "dynamodb",
            .variants = {{.name = "dynamodb_local",
-                         .open = [] { return std::make_unique<DynamoDbSubject>(); },
+                         .open = dynamodb_subject,
                          .durable = true,
                          .tells_numbers = false,
                          .sweeps = false}},

@@ -211,7 +211,7 @@ bool Connection::sound() const {
 }
 
 // The server says nothing unasked but that it ends.
-bool Connection::lost() const {
+bool Connection::disturbed() const {
   pollfd watched{.fd = descriptor(), .events = POLLIN, .revents = 0};
   return ::poll(&watched, 1, 0) != 0;
 }

@@ -77,8 +77,8 @@ class Connection {
 
   // Whether it may be used again.
   bool sound() const;
-  // Whether the server has closed it meanwhile.
-  bool lost() const;
+  // Whether the server has closed it meanwhile, or says something unasked.
+  bool disturbed() const;
 
   // HOST:PORT and the database's name.
   std::string place() const;

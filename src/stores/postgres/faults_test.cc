@@ -41,10 +41,11 @@ class PostgresFaults : public PostgresTest {
   }
 
   // Every backend of this database but the one that asks.
+  // Returns when they have ended: until then they would take another statement.
   void end_backends() const {
     server_->psql(
-        "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and "
-        "backend_type = 'client backend'");
+        "select pg_terminate_backend(pid, 60000) from pg_stat_activity where pid <> "
+        "pg_backend_pid() and backend_type = 'client backend'");
   }
 
   std::atomic<int> hits_ = 0;

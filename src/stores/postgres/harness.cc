@@ -7,9 +7,8 @@
 #include "stores/postgres/connection.h"
 #include "stores/postgres/startup.h"
 #include "stores/postgres/store.h"
-#include "testing/manual_clock.h"
 #include "testing/servers/postgres.h"
-#include "testing/stores/stores.h"
+#include "testing/stores/server_subject.h"
 
 namespace once::testing {
 namespace {
@@ -68,59 +67,10 @@ SchemaOptions fast_schema() {
   return schemas.take();
 }
 
-class PostgresSubject : public Subject {
- public:
-  explicit PostgresSubject(SchemaOptions options) : options_(std::move(options)) {}
-
-  Store& store() override { return *store_; }
-  void reopen() override {
-    store_.reset();
-    auto opened = open();
-    if (!opened) throw std::runtime_error(opened.error().message);
-    store_ = std::move(*opened);
-  }
-
- protected:
-  virtual Result<std::unique_ptr<PostgresStore>> open() = 0;
-  const PostgresOptions& options() const { return *options_; }
-
- private:
-  const SchemaOptions options_;
-  std::unique_ptr<Store> store_;
-};
-
-// Time is the suite's: items expire at once.
-class PostgresMovedClock final : public PostgresSubject {
- public:
-  explicit PostgresMovedClock(SchemaOptions options) : PostgresSubject(std::move(options)) {
-    reopen();
-  }
-
-  // The server's time goes on as well, and now() is the later.
-  void wait_until(Time time) override {
-    while (store().now() < time) clock_.advance(time - store().now());
-  }
-
- private:
-  Result<std::unique_ptr<PostgresStore>> open() override {
-    return open_postgres(options(), clock_);
-  }
-
-  ManualClock clock_{Time(std::chrono::days(20'000))};
-};
-
-// Time is the server's.
-class PostgresOwnClock final : public PostgresSubject {
- public:
-  explicit PostgresOwnClock(SchemaOptions options) : PostgresSubject(std::move(options)) {
-    reopen();
-  }
-
-  void wait_until(Time time) override { await_time(store(), time); }
-
- private:
-  Result<std::unique_ptr<PostgresStore>> open() override { return open_postgres(options()); }
-};
+// Keeps its schema.
+OpenOn opener(SchemaOptions options) {
+  return [options = std::move(options)](Clock& clock) { return open_postgres(*options, clock); };
+}
 
 // The test's clock is the server's, too.
 class PostgresTestsTime final : public postgres::ServerTime {
@@ -176,9 +126,14 @@ StoreHarness postgres_server() {
   return {
       .name = "postgres",
       .variants = {{.name = "postgres_moved_clock",
-                    .open = [] { return std::make_unique<PostgresMovedClock>(empty_schema()); }},
+                    .open =
+                        [] {
+                          return std::make_unique<MovedClockSubject>(
+                              opener(empty_schema()), Time(std::chrono::days(20'000)));
+                        }},
                    {.name = "postgres_own_clock",
-                    .open = [] { return std::make_unique<PostgresOwnClock>(empty_schema()); },
+                    .open =
+                        [] { return std::make_unique<OwnClockSubject>(opener(empty_schema())); },
                     .short_life = std::chrono::milliseconds(50),
                     .durable = true}},
       .missing = PostgresServer::missing,

@@ -3,13 +3,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "base/connection_pool.h"
 #include "base/mutex.h"
 #include "kernel/unit_counter.h"
 #include "once/postgres_store.h"
@@ -17,31 +16,12 @@
 
 namespace once::postgres {
 
-class Pool;
-
-// A connection for as long as this lives.
-class Lease {
- public:
-  Lease(Pool& pool, std::unique_ptr<Connection> connection, std::uint64_t age);
-  ~Lease();
-  Lease(Lease&&) = default;
-  Lease& operator=(Lease&&) = delete;
-  Lease(const Lease&) = delete;
-  Lease& operator=(const Lease&) = delete;
-
-  Connection& operator*() const { return *connection_; }
-  Connection* operator->() const { return connection_.get(); }
-
- private:
-  Pool* pool_;
-  std::unique_ptr<Connection> connection_;
-  std::uint64_t age_;
-};
+using Lease = ConnectionPool<Connection>::Lease;
 
 // Safe to share between threads. It must outlive all of its leases.
 class Pool {
  public:
-  explicit Pool(PostgresOptions options) : options_(std::move(options)) {}
+  explicit Pool(PostgresOptions options);
 
   const PostgresOptions& options() const { return options_; }
 
@@ -51,7 +31,7 @@ class Pool {
   std::optional<Lease> lease_if_free(Deadline deadline);
 
   // None of the connections that there are is used again: they lead to the wrong place.
-  void retire() ONCE_EXCLUDES(mutex_);
+  void retire() { connections_.retire(); }
 
   // One statement, on any of them. Counts it.
   std::expected<Rows, Failure> run(const Statement& statement, StoreOperation operation,
@@ -71,35 +51,23 @@ class Pool {
   PostgresCounts counts() const;
 
  private:
-  friend class Lease;
-
   static constexpr std::size_t kRequest = 0;
   static constexpr std::size_t kRow = 1;
 
-  struct Idle {
-    std::unique_ptr<Connection> connection;
-    Deadline since;
-  };
-
-  Result<Lease> lease_in_turn(std::uint64_t age, Deadline deadline);
-  std::unique_ptr<Connection> idle_one() ONCE_EXCLUDES(mutex_);
-  void give_back(std::unique_ptr<Connection> connection, std::uint64_t age) ONCE_EXCLUDES(mutex_);
+  Result<std::unique_ptr<Connection>> open(Deadline deadline) const;
 
   const PostgresOptions options_;
   UnitCounter units_{"request", "row"};
+  ConnectionPool<Connection> connections_;
 
   std::atomic<bool> is_full_ = false;  // Whether full_ has something to say.
 
   mutable Mutex mutex_;
-  std::condition_variable returned_;
   struct Full {
     Error error;
     Deadline since;
   };
   std::optional<Full> full_ ONCE_GUARDED_BY(mutex_);  // Why the last commit was refused.
-  std::size_t leased_ ONCE_GUARDED_BY(mutex_) = 0;
-  std::uint64_t age_ ONCE_GUARDED_BY(mutex_) = 0;   // How often all were retired.
-  std::vector<Idle> idle_ ONCE_GUARDED_BY(mutex_);  // The last was used last.
 };
 
 }  // namespace once::postgres

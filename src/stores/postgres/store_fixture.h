@@ -11,23 +11,9 @@
 #include "once/postgres_store.h"
 #include "testing/servers/needs.h"
 #include "testing/servers/postgres.h"
+#include "testing/stores/single_writes.h"
 
 namespace once::testing {
-
-inline Key key_at(std::string home, std::int64_t sort = 0, std::string part = "") {
-  return {{std::move(home), std::move(part)}, sort};
-}
-
-inline Write fresh(Write write) {
-  write.version = system_entropy().version();
-  return write;
-}
-
-inline Result<CommitOutcome> commit_one(Store& store, const Write& write) {
-  return store.commit({&write, 1});
-}
-
-inline bool wins(const Result<CommitOutcome>& answer) { return answer && committed(*answer); }
 
 class PostgresTest : public ::testing::Test {
  protected:

@@ -1,11 +1,10 @@
-#include <stdexcept>
+#include <utility>
 
 #include "once/redis_store.h"
 #include "stores/redis/startup.h"
 #include "stores/redis/store.h"
-#include "testing/manual_clock.h"
 #include "testing/servers/redis_cluster.h"
-#include "testing/stores/stores.h"
+#include "testing/stores/server_subject.h"
 
 namespace once::testing {
 namespace {
@@ -27,55 +26,23 @@ const RedisCluster& emptied_cluster() {
 
 RedisOptions cluster_options() { return {.port = emptied_cluster().port()}; }
 
-class RedisSubject : public Subject {
- public:
-  explicit RedisSubject(RedisOptions options) : options_(std::move(options)) {
-    options_.timeout = std::chrono::seconds(30);  // The machine may be busy.
-  }
-
-  Store& store() override { return *store_; }
-  void reopen() override {
-    store_.reset();
-    auto opened = open();
-    if (!opened) throw std::runtime_error(opened.error().message);
-    store_ = std::move(*opened);
-  }
-
- protected:
-  virtual Result<std::unique_ptr<RedisStore>> open() = 0;
-  const RedisOptions& options() const { return options_; }
-
- private:
-  RedisOptions options_;
-  std::unique_ptr<Store> store_;
-};
+RedisOptions patient(RedisOptions options) {
+  options.timeout = std::chrono::seconds(30);  // The machine may be busy.
+  return options;
+}
 
 // Time is the suite's: items expire before Redis removes them, as they do where clocks differ.
-class MovedClock final : public RedisSubject {
- public:
-  explicit MovedClock(RedisOptions options) : RedisSubject(std::move(options)) { reopen(); }
-
-  // The server's time goes on as well, and now() is the later.
-  void wait_until(Time time) override {
-    while (store().now() < time) clock_.advance(time - store().now());
-  }
-
- private:
-  Result<std::unique_ptr<RedisStore>> open() override { return open_redis(options(), clock_); }
-
-  ManualClock clock_{Time(std::chrono::days(20'000))};
-};
+std::unique_ptr<Subject> moved_clock(RedisOptions options) {
+  return std::make_unique<MovedClockSubject>(
+      [options = patient(std::move(options))](Clock& clock) { return open_redis(options, clock); },
+      Time(std::chrono::days(20'000)));
+}
 
 // Time is the server's: what expires is removed by Redis.
-class OwnClock final : public RedisSubject {
- public:
-  explicit OwnClock(RedisOptions options) : RedisSubject(std::move(options)) { reopen(); }
-
-  void wait_until(Time time) override { await_time(store(), time); }
-
- private:
-  Result<std::unique_ptr<RedisStore>> open() override { return open_redis(options()); }
-};
+std::unique_ptr<Subject> own_clock(RedisOptions options) {
+  return std::make_unique<OwnClockSubject>(
+      [options = patient(std::move(options))](Clock& clock) { return open_redis(options, clock); });
+}
 
 // The test's clock is the server's, too.
 class TestsTime final : public redis::ServerTime {
@@ -115,10 +82,10 @@ StoreHarness single_server() {
   return {.name = "redis",
           // Once it is opened again, time is the server's.
           .variants = {{.name = "redis_moved_clock",
-                        .open = [] { return std::make_unique<MovedClock>(empty_database()); },
+                        .open = [] { return moved_clock(empty_database()); },
                         .sweeps = false},
                        {.name = "redis_own_clock",
-                        .open = [] { return std::make_unique<OwnClock>(empty_database()); },
+                        .open = [] { return own_clock(empty_database()); },
                         .short_life = std::chrono::milliseconds(50),
                         .durable = true,
                         .sweeps = false}},
@@ -137,7 +104,7 @@ StoreHarness single_server() {
 StoreHarness cluster() {
   return {.name = "redis_cluster",
           .variants = {{.name = "redis_cluster",
-                        .open = [] { return std::make_unique<MovedClock>(cluster_options()); },
+                        .open = [] { return moved_clock(cluster_options()); },
                         .sweeps = false}},
           .commits = StoreHarness::Commits::of_one_home,
           .missing = RedisCluster::missing,

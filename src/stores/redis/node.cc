@@ -10,9 +10,7 @@
 namespace once::redis {
 namespace {
 
-// A firewall or proxy may have dropped a connection that was idle for longer, without telling
-// either side.
-constexpr Duration kMostIdle = std::chrono::seconds(30);
+constexpr Duration kLongestIdle = std::chrono::seconds(30);
 
 std::optional<std::int64_t> number_in(std::string_view text) {
   std::int64_t number = 0;
@@ -95,56 +93,20 @@ std::optional<Time> time_in(ReplyView reply) {
   return Time(Duration(*seconds * 1'000 + *microseconds / 1'000));
 }
 
-Lease::Lease(Node& node, std::unique_ptr<Connection> connection, std::uint64_t age)
-    : node_(&node), connection_(std::move(connection)), age_(age) {}
-
-Lease::~Lease() {
-  if (connection_) node_->give_back(std::move(connection_), age_);
-}
-
 Node::Node(Endpoint endpoint, const RedisOptions& options, Dialler& dialler, ServerTime& time)
-    : endpoint_(std::move(endpoint)), options_(options), dialler_(dialler), time_(time) {}
+    : endpoint_(std::move(endpoint)),
+      options_(options),
+      dialler_(dialler),
+      time_(time),
+      connections_({.engine = "redis", .most = options.connections, .longest_idle = kLongestIdle},
+                   time.clock()) {}
 
 Result<Lease> Node::lease(Deadline deadline) {
-  const std::optional<std::uint64_t> age = await_turn(deadline);
-  if (!age) return failure(ErrorCode::unavailable, "redis: all connections are in use");
-  if (std::unique_ptr<Connection> idle = idle_one()) return Lease(*this, std::move(idle), *age);
-  Result<std::unique_ptr<Connection>> opened = open(deadline);
-  if (opened) return Lease(*this, std::move(*opened), *age);
-  note(false);
-  give_back(nullptr, *age);
-  return std::unexpected(std::move(opened.error()));
-}
-
-void Node::retire() {
-  std::vector<Idle> retired;  // Closed after the lock is gone.
-  const Lock lock(mutex_);
-  ++age_;
-  retired.swap(idle_);
-}
-
-std::optional<std::uint64_t> Node::await_turn(Deadline deadline) {
-  Lock lock(mutex_);
-  while (leased_ >= options_.connections) {
-    if (returned_.wait_until(lock.native(), deadline) == std::cv_status::timeout) {
-      if (leased_ >= options_.connections) return std::nullopt;
-    }
-  }
-  ++leased_;
-  return age_;
-}
-
-// One that the server has closed meanwhile would make the next command's outcome unknown.
-std::unique_ptr<Connection> Node::idle_one() {
-  const Time now = time_.own();
-  const Lock lock(mutex_);
-  std::erase_if(idle_, [&](const Idle& idle) { return now - idle.since > kMostIdle; });
-  while (!idle_.empty()) {
-    std::unique_ptr<Connection> last = std::move(idle_.back().connection);
-    idle_.pop_back();
-    if (!last->disturbed()) return last;
-  }
-  return nullptr;
+  return connections_.lease(deadline, [&] {
+    Result<std::unique_ptr<Connection>> opened = open(deadline);
+    if (!opened) note(false);
+    return opened;
+  });
 }
 
 Result<std::unique_ptr<Connection>> Node::open(Deadline deadline) {
@@ -172,18 +134,6 @@ Result<void> Node::greet(Connection& connection, Deadline deadline) {
   if (!server) return failure(ErrorCode::unsupported, "redis: this does not answer as Redis does");
   time_.learn(sent, time_.own(), *server);
   return {};
-}
-
-void Node::give_back(std::unique_ptr<Connection> connection, std::uint64_t age) {
-  const Time now = time_.own();
-  {
-    const Lock lock(mutex_);
-    --leased_;
-    if (connection && connection->sound() && age == age_) {
-      idle_.push_back({std::move(connection), now});
-    }
-  }
-  returned_.notify_one();
 }
 
 }  // namespace once::redis

@@ -16,6 +16,8 @@ class ServerTime {
   explicit ServerTime(Clock& clock) : clock_(clock) {}
   virtual ~ServerTime() = default;
 
+  Clock& clock() { return clock_; }
+
   // What our clock shows, for learn().
   Time own() { return clock_.now(); }
 

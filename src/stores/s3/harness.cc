@@ -1,36 +1,17 @@
-#include <stdexcept>
-
 #include "once/s3_store.h"
 #include "stores/s3/store.h"
-#include "testing/manual_clock.h"
 #include "testing/servers/s3_buckets.h"
-#include "testing/stores/stores.h"
+#include "testing/stores/server_subject.h"
 
 namespace once::testing {
 namespace {
 
 // A prefix of its own for each case. Time is the suite's.
-class S3Subject final : public Subject {
- public:
-  S3Subject() { reopen(); }
-
-  Store& store() override { return *store_; }
-  // The server's clock is a little off the suite's, and now() is the server's.
-  void wait_until(Time time) override {
-    while (store().now() < time) clock_.advance(time - store().now());
-  }
-  void reopen() override {
-    store_.reset();
-    auto opened = open_s3(place_.options(), clock_);
-    if (!opened) throw std::runtime_error(opened.error().message);
-    store_ = std::move(*opened);
-  }
-
- private:
-  ManualClock clock_{system_clock().now()};
-  S3Place place_;
-  std::unique_ptr<Store> store_;
-};
+std::unique_ptr<Subject> s3_subject() {
+  return std::make_unique<MovedClockSubject>(
+      [place = S3Place()](Clock& clock) { return open_s3(place.options(), clock); },
+      system_clock().now());
+}
 
 class BucketInTestsTime final : public s3::BucketStore {
  public:
@@ -62,10 +43,7 @@ class MeasuredBucket final : public MeasuredStore {
 std::vector<StoreHarness> s3_harnesses() {
   return {{.name = "s3",
            // This Ceph's DELETE ignores conditions, so nothing may be swept: docs/hazards.md#h25.
-           .variants = {{.name = "s3_ceph",
-                         .open = [] { return std::make_unique<S3Subject>(); },
-                         .durable = true,
-                         .sweeps = false}},
+           .variants = {{.name = "s3_ceph", .open = s3_subject, .durable = true, .sweeps = false}},
            .commits = StoreHarness::Commits::of_one_write,
            .is_slow = true,
            .missing = CephS3::missing,
