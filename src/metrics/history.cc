@@ -26,9 +26,10 @@ std::vector<OutcomeCount> History::new_outcomes() {
       const std::uint64_t before = outcomes_[i][k];
       outcomes_[i][k] = counted_.count_of(primitive, outcome);
       const std::uint64_t more = outcomes_[i][k] - before;
-      if (more > 0) found.push_back({primitive, outcome, more});
+      if (more > 0) found.push_back({primitive, outcome, static_cast<std::uint32_t>(more)});
     }
   }
+  found.shrink_to_fit();  // It stays for a quarter of an hour.
   return found;
 }
 

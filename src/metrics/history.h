@@ -1,5 +1,5 @@
-// What came of requests in the last quarter of an hour, in slots of a few seconds. At most 180
-// slots of a few hundred bytes each. Safe to share between threads.
+// What came of requests in the last quarter of an hour, in slots of a few seconds. At most 300 KB,
+// and a few dozen where little happens. Safe to share between threads.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace once::metrics {
 struct OutcomeCount {
   Primitive primitive = Primitive::other;
   Outcome outcome = Outcome::executed;
-  std::uint64_t count = 0;
+  std::uint32_t count = 0;
 };
 
 struct HistorySlot {

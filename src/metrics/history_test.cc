@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <thread>
 
 namespace once::metrics {
 namespace {
@@ -80,6 +81,24 @@ TEST_F(HistoryTest, IsAQuarterOfAnHourAndNoMore) {
   EXPECT_TRUE(history_.slots(now_).empty());
   pass(1h);
   EXPECT_EQ(all().size(), 1);
+}
+
+TEST_F(HistoryTest, NoRequestIsLostBetweenSlots) {
+  constexpr int kEach = 10'000;
+  const auto work = [this] {
+    for (int i = 0; i < kEach; ++i) answer(kClaim, 1ms);
+  };
+  {
+    const std::jthread one(work);
+    const std::jthread two(work);
+    for (std::size_t i = 0; i < History::kSlots / 2; ++i) pass();
+  }
+  pass();
+  std::uint64_t sum = 0;
+  for (const HistorySlot& slot : all()) {
+    for (const OutcomeCount& one : slot.outcomes) sum += one.count;
+  }
+  EXPECT_EQ(sum, 2U * kEach);
 }
 
 TEST_F(HistoryTest, AClockThatIsSetBackLeavesNoSlotsOfTheFuture) {

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { addressOf, parseAddress } from "../../src/console/address.js";
 import { encoded } from "../../src/console/api.js";
+import { pathOf } from "../../src/console/chart.js";
 import { bytes, cut, duration, hasUnseen, isDuration, latency, oneLine, relative, visible } from "../../src/console/format.js";
 import { History, SeenPoints } from "../../src/console/history.js";
 import { parseMetrics, total } from "../../src/console/metrics.js";
@@ -97,6 +98,13 @@ test("the history is a quarter of an hour, and a line is broken where the server
   assert.deepEqual(history.rates({}).slice(-3).map((point) => point.value), [0, NaN, 0]);
   history.take({ time: isoAt(1_950), every_seconds: 5, samples: [sampleAt(1_950)] }, kStart);
   assert.equal(history.after, isoAt(1_950), "its clock was set back");
+});
+
+test("a line is broken where a value is missing, and a point alone is a dot", () => {
+  const same = (value) => value;
+  const points = [[0, 1], [1, 2], [2, NaN], [3, 4], [4, NaN]].map(([at, value]) => ({ at, value }));
+  assert.equal(pathOf(points, same, same), "M0.0 1.0h0L1.0 2.0M3.0 4.0h0");
+  assert.equal(pathOf([], same, same), "M0 0");
 });
 
 test("points that were seen are kept for a quarter of an hour and no longer", () => {
