@@ -212,6 +212,12 @@ class DirectoryClaims final : public Claims {
       return owner.claims().retry_all(request, left);
     });
   }
+  Result<claims::BulkOutcome> release_all(const claims::BulkRequest& request,
+                                          Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.claims().release_all(request, left);
+    });
+  }
   Result<claims::Seen> mark(std::span<const std::string> ids, Duration ttl, std::string request,
                             Duration within) override {
     Result<claims::Seen> seen = to_.call(within, [&](Backend& owner, Duration left) {
