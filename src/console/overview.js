@@ -104,8 +104,9 @@ function findingsBox(findings) {
   const wrong = findings.filter((one) => one.level !== "ok");
   if (wrong.length === 0) return h("p", { class: "muted" }, h("code", null, "once doctor"), " finds nothing to warn of.");
   return h("ul", { class: "findings", "aria-label": "Warnings of once doctor" }, wrong.map((one) =>
-    h("li", { class: one.level === "problem" ? "warning problem" : "warning" }, h("b", null, `${visible(one.check)}: `), h("bdi", null, visible(one.detail)),
-      one.remedy && h("p", null, "Remedy: ", h("bdi", null, visible(one.remedy))))));
+    h("li", { class: one.level === "problem" ? "warning problem" : "warning" },
+      h("span", null, h("b", null, `${visible(one.check)}: `), h("bdi", null, visible(one.detail))),
+      one.remedy && h("span", null, "Remedy: ", h("bdi", null, visible(one.remedy))))));
 }
 
 /** @param {Samples | undefined} samples */

@@ -47,11 +47,11 @@ async function checkAccess(page, where, only = kRules) {
   assert.deepEqual(found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" ")}`), [], where);
 }
 
-async function picture(page, name) {
+async function picture(page, name, height = 660) {
   if (!pictures) return;
   await mkdir(pictures, { recursive: true });
   const size = page.viewportSize();
-  await page.setViewportSize({ width: 1040, height: 660 });
+  await page.setViewportSize({ width: 1040, height });
   await page.evaluate(() => {
     window.scrollTo(0, 0);
     document.activeElement?.blur();
@@ -399,7 +399,7 @@ describe("the console", { concurrency: 3 }, () => {
         await page.getByRole("img", { name: /Operations a second: all [1-9]/ }).waitFor();
         await page.getByRole("img", { name: /Latency of requests: p50 [^–]+, p99 [^–]/ }).waitFor();
         if (pictures) await sleep(15_000);
-        await picture(page, "overview");
+        await picture(page, "overview", 860);
       } finally {
         busy = false;
         await load;
