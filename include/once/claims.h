@@ -203,6 +203,10 @@ Plan<BulkOutcome> forget_all(std::string name_space, BulkRequest request);
 // are left alone.
 Plan<BulkOutcome> retry_all(std::string name_space, BulkRequest request);
 
+// Makes claims that are held, or abandoned, free for another attempt, without their tickets. Their
+// holders are fenced, but what they do elsewhere goes on. Others are left alone.
+Plan<BulkOutcome> release_all(std::string name_space, BulkRequest request);
+
 // The abandoned claims of all namespaces, in the same pages: for operators.
 struct AbandonedClaim {
   std::string name_space;
@@ -253,6 +257,8 @@ class Claims {
                                                  Duration within = kAttemptLife) = 0;
   virtual Result<claims::BulkOutcome> retry_all(const claims::BulkRequest& request,
                                                 Duration within = kAttemptLife) = 0;
+  virtual Result<claims::BulkOutcome> release_all(const claims::BulkRequest& request,
+                                                  Duration within = kAttemptLife) = 0;
 
   // As the plan seen().
   virtual Result<claims::Seen> mark(std::span<const std::string> ids, Duration ttl,

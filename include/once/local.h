@@ -69,6 +69,8 @@ class LocalClaims final : public Claims {
                                          Duration within = kAttemptLife) override;
   Result<claims::BulkOutcome> retry_all(const claims::BulkRequest& request,
                                         Duration within = kAttemptLife) override;
+  Result<claims::BulkOutcome> release_all(const claims::BulkRequest& request,
+                                          Duration within = kAttemptLife) override;
   Result<claims::Seen> mark(std::span<const std::string> ids, Duration ttl,
                             std::string request = "", Duration within = kAttemptLife) override;
   Result<std::optional<claims::SeenMark>> show_seen(std::string_view id,

@@ -128,6 +128,9 @@ Answer list_hot_keys(Call& call);
 Answer list_namespaces(Call& call);
 Answer list_workers(Call& call);
 Answer list_event_routes(Call& call);
+Answer show_history(Call& call);
+
+Answer show_findings(Call& call);
 
 Answer show_page(Call& call);
 Answer show_asset(Call& call);

@@ -84,6 +84,10 @@ inline std::vector<Case> page_cases() {
       {"GET /v1/workers", 200, {{"GET", "/v1/workers", "", {}}}},
       {"GET /v1/workers", 400, {{"GET", "/v1/workers?limit=0", "", {}}}},
       {"GET /v1/workers", 503, {{"GET", "/v1/workers", "", {}}}, Behind::down},
+      {"GET /v1/history", 200, {{"GET", "/v1/history", "", {}}}},
+      {"GET /v1/history", 400, {{"GET", "/v1/history?after=soon", "", {}}}},
+      {"GET /v1/doctor", 200, {{"GET", "/v1/doctor", "", {}}}},
+      {"GET /v1/doctor", 400, {{"GET", "/v1/doctor?x=1", "", {}}}},
   };
 }
 

@@ -1,5 +1,5 @@
-// What operators look for besides what is stored: namespaces, routes of events, and the processes
-// that work beside the server.
+// What operators look for besides what is stored: namespaces, routes of events, the processes that
+// work beside the server, and how it went of late.
 #include <algorithm>
 #include <set>
 
@@ -38,6 +38,36 @@ std::string encode_route(const EventRouteReport& route) {
       .integer("skipped", count(route.skipped))
       .integer("busy", count(route.busy))
       .integer("failed", count(route.failed))
+      .finish();
+}
+
+// By primitive and outcome, without those that are 0.
+std::string encode_outcomes(const std::vector<metrics::OutcomeCount>& outcomes) {
+  JsonObject all;
+  for (auto at = outcomes.begin(); at != outcomes.end();) {
+    const Primitive primitive = at->primitive;
+    JsonObject one;
+    for (; at != outcomes.end() && at->primitive == primitive; ++at) {
+      one.integer(name_of(at->outcome), static_cast<std::int64_t>(at->count));
+    }
+    all.raw(name_of(primitive), one.finish());
+  }
+  return all.finish();
+}
+
+template <class Length>
+std::string seconds_text(Length length) {
+  return wire::number_text(std::chrono::duration<double>(length).count());
+}
+
+std::string encode_slot(const metrics::HistorySlot& slot) {
+  const auto or_null = [](const auto& length) { return length ? seconds_text(*length) : "null"; };
+  return JsonObject()
+      .time("at", slot.at)
+      .raw("seconds", seconds_text(slot.length))
+      .raw("p50_seconds", or_null(slot.p50))
+      .raw("p99_seconds", or_null(slot.p99))
+      .raw("outcomes", encode_outcomes(slot.outcomes))
       .finish();
 }
 
@@ -98,6 +128,22 @@ Answer list_event_routes(Call& call) {
   const std::vector<EventRouteReport> routes =
       receiver != nullptr ? receiver->routes() : std::vector<EventRouteReport>();
   return json_response(200, JsonObject().raw("routes", json_array(routes, encode_route)).finish());
+}
+
+// It tells of the requests of all namespaces.
+Answer show_history(Call& call) {
+  if (!call.may_see_server()) {
+    return problem(Code::forbidden,
+                   "the history is that of all namespaces, and this token is for one");
+  }
+  const Result<std::optional<Time>> after = call.time("after");
+  if (!after) return problem(after.error());
+  const auto slots = call.service.history().slots(after->value_or(Time::min()));
+  return json_response(200, JsonObject()
+                                .time("time", call.service.options().clock->now())
+                                .raw("every_seconds", seconds_text(metrics::History::kEvery))
+                                .raw("samples", json_array(slots, encode_slot))
+                                .finish());
 }
 
 }  // namespace once::api

@@ -1,3 +1,4 @@
+#include "api/routes.h"
 #include "api/service_fixture.h"
 #include "events/event_request.h"
 #include "wire/worker_status.h"
@@ -90,6 +91,41 @@ TEST_F(Operators, RoutesAreToldToThoseWhoMaySeeAllNamespaces) {
   service_.tokens().add({tokens::id_of("bound"), {.name_space = "n"}});
   EXPECT_EQ(call("GET", "/v1/routes", "", {bearer("reader")}).status, 200);
   expect_problem(call("GET", "/v1/routes", "", {bearer("bound")}), 403, "forbidden");
+}
+
+TEST_F(Operators, TheHistoryHasWhatCameOfRequestsAndBeginsWhereItIsAskedFor) {
+  EXPECT_EQ(get("/v1/history").body,
+            R"({"time":"2024-10-04T00:00:00.000Z","every_seconds":5,"samples":[]})");
+  const auto answered = [&](const std::string& method, const std::string& target) {
+    service_.metrics().answered(subject_of(method, target), call(method, target), 0ns);
+  };
+  const auto pass = [&] {
+    clock_.advance(5s);
+    service_.history().sample(clock_.now());
+  };
+  answered("POST", "/v1/claims/a");
+  answered("POST", "/v1/claims/a");
+  answered("GET", "/v1/docs");
+  answered("GET", "/metrics");
+  pass();
+  pass();
+  const std::string first =
+      R"({"at":"2024-10-04T00:00:05.000Z","seconds":5,"p50_seconds":0,"p99_seconds":0,)"
+      R"("outcomes":{"claims":{"executed":1,"busy":1},"documents":{"read":1}}})";
+  const std::string second =
+      R"({"at":"2024-10-04T00:00:10.000Z","seconds":5,"p50_seconds":null,"p99_seconds":null,)"
+      R"("outcomes":{}})";
+  EXPECT_EQ(field(get("/v1/history"), "samples"), "[" + first + "," + second + "]");
+  EXPECT_EQ(field(get("/v1/history?after=2024-10-04T00:00:05Z"), "samples"), "[" + second + "]");
+  expect_problem(get("/v1/history?after=then"), 400, "invalid");
+}
+
+TEST_F(Operators, TheHistoryIsToldToThoseWhoMaySeeAllNamespaces) {
+  service_.tokens().add({tokens::id_of("reader"), {.read_only = true}});
+  service_.tokens().add({tokens::id_of("bound"), {.name_space = "n"}});
+  EXPECT_EQ(call("GET", "/v1/history", "", {bearer("reader")}).status, 200);
+  expect_problem(call("GET", "/v1/history", "", {bearer("bound")}), 403, "forbidden");
+  expect_problem(get("/v1/history"), 401, "unauthorized");
 }
 
 }  // namespace

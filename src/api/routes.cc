@@ -45,6 +45,8 @@ constexpr std::array kRoutes = [] {
       Route{"GET",    "/v1/namespaces",          read,   normal,    no_follow,  reads(other),        list_namespaces},
       Route{"GET",    "/v1/routes",              read,   normal,    no_follow,  reads(other),        list_event_routes},
       Route{"GET",    "/v1/workers",             read,   normal,    no_follow,  reads(other),        list_workers},
+      Route{"GET",    "/v1/history",             read,   normal,    no_follow,  reads(other),        show_history},
+      Route{"GET",    "/v1/doctor",              read,   normal,    no_follow,  reads(other),        show_findings},
       Route{"POST",   "/v1/logs/{}",             write,  normal,    no_follow,  changes(log),        append_log},
       Route{"GET",    "/v1/logs/{}",             read,   normal,    follow,     reads(log),          read_log},
       Route{"POST",   "/v1/logs/{}/trim",        write,  normal,    no_follow,  changes(log),        trim_log},

@@ -11,11 +11,13 @@
 #include <variant>
 #include <vector>
 
+#include "api/findings.h"
 #include "api/hot_keys.h"
 #include "api/tenants.h"
 #include "api/tokens.h"
 #include "base/mutex.h"
 #include "metrics/answer_metrics.h"
+#include "metrics/history.h"
 #include "once/claims.h"
 #include "once/documents.h"
 #include "once/log.h"
@@ -100,6 +102,7 @@ struct ServiceOptions {
   std::string secret;              // It proves that it knows this one; empty: it proves nothing.
   Checkpoints* checkpoints = nullptr;  // Null if the store has none. Must outlive the service.
   std::string store;                   // Store::describe(). Not for every caller: it has paths.
+  std::string version;                 // Of the program.
   Duration keep_abandoned = kKeepAbandoned;      // Claims, after their lease.
   std::optional<Duration> default_ttl;           // Of claims and ids whose request names none.
   std::size_t tally_bytes = tallies::kMaxBytes;  // Of all tallies that one request needs.
@@ -145,6 +148,11 @@ class Service {
   void set_audit_listener(std::function<void()> listener) { audit_listener_ = std::move(listener); }
   const std::function<void()>& audit_listener() const { return audit_listener_; }
 
+  // What GET /v1/doctor judges, besides what the service itself finds out. To be set before the
+  // first request.
+  void set_facts(std::function<Facts()> facts) { facts_ = std::move(facts); }
+  Facts facts() const { return facts_ ? facts_() : Facts(); }
+
   // The bound on all tallies that one request needs; it may change while the server runs.
   std::size_t tally_bytes() const { return tally_bytes_.load(std::memory_order_relaxed); }
   void set_tally_bytes(std::size_t most) { tally_bytes_ = most; }
@@ -156,6 +164,7 @@ class Service {
   HotKeys& hot() { return hot_; }
   tokens::Table& tokens() { return tokens_; }
   metrics::AnswerMetrics& metrics() { return metrics_; }
+  metrics::History& history() { return history_; }  // A server samples it.
   Tenants& tenants() { return tenants_; }
 
  private:
@@ -163,6 +172,7 @@ class Service {
   std::atomic<std::size_t> tally_bytes_{options_.tally_bytes};
   EventReceiver* event_receiver_ = nullptr;
   std::function<void()> audit_listener_;
+  std::function<Facts()> facts_;
   mutable Mutex url_mutex_;
   std::string url_ ONCE_GUARDED_BY(url_mutex_);
   documents::Contention contention_;
@@ -171,6 +181,7 @@ class Service {
   HotKeys hot_;
   tokens::Table tokens_;
   metrics::AnswerMetrics metrics_;
+  metrics::History history_{metrics_, options_.clock->now()};
   Tenants tenants_{options_.quotas, metrics_.registry()};
 };
 

@@ -95,13 +95,6 @@ int complete(const Invocation& invocation) {
   return by_ticket(invocation, body);
 }
 
-int release(const Invocation& invocation) {
-  api::JsonObject body;
-  if (const auto failed = invocation.option("failure")) body.raw("failure", json_or_text(*failed));
-  if (invocation.flag("final")) body.boolean("final", true);
-  return by_ticket(invocation, body);
-}
-
 // The filter of a bulk operation: the options that were given.
 std::string bulk_body(const Invocation& invocation, const std::string& cursor) {
   api::JsonObject body;
@@ -172,6 +165,28 @@ int retry(const Invocation& invocation) {
   return in_bulk(invocation, "retry", "retried");
 }
 
+// Of the holder by its ticket, or of many by an operator, who has none.
+int release(const Invocation& invocation) {
+  const bool is_holders =
+      invocation.option("ticket") || invocation.option("failure") || invocation.flag("final");
+  if (names_many(invocation)) {
+    if (is_holders || !invocation.words.empty()) {
+      return print_error(invocation, {ErrorCode::invalid,
+                                      "it needs a KEY and its --ticket, or --prefix, --state or "
+                                      "--older-than, and not both"});
+    }
+    return in_bulk(invocation, "release", "released");
+  }
+  if (invocation.words.empty()) return refuse_selection(invocation);
+  if (invocation.flag("dry-run")) {
+    return print_error(invocation, {ErrorCode::invalid, "--dry-run is for many claims"});
+  }
+  api::JsonObject body;
+  if (const auto failed = invocation.option("failure")) body.raw("failure", json_or_text(*failed));
+  if (invocation.flag("final")) body.boolean("final", true);
+  return by_ticket(invocation, body);
+}
+
 int show(const Invocation& invocation) {
   const auto answer =
       open_target(invocation)
@@ -201,8 +216,9 @@ constexpr std::array kTakeOptions = {Option{"owner"}, Option{"request"}, Option{
                                      Option{"ttl"},   Option{"payload"}, Option{"wait"}};
 constexpr std::array kRenewOptions = {Option{"ticket"}, Option{"lease"}};
 constexpr std::array kCompleteOptions = {Option{"ticket"}, Option{"result"}};
-constexpr std::array kReleaseOptions = {Option{"ticket"}, Option{"failure"},
-                                        Option{"final", Option::Kind::flag}};
+constexpr std::array kReleaseOptions = {
+    Option{"ticket"}, Option{"failure"},    Option{"final", Option::Kind::flag},  Option{"prefix"},
+    Option{"state"},  Option{"older-than"}, Option{"dry-run", Option::Kind::flag}};
 constexpr std::array kBulkOptions = {Option{"prefix"}, Option{"state"}, Option{"older-than"},
                                      Option{"dry-run", Option::Kind::flag}};
 constexpr std::array kListOptions = {Option{"state"}, Option{"owner"}, Option{"prefix"},
@@ -212,7 +228,7 @@ constexpr std::array kVerbs = {
     Verb{"take", 1, 1, "a KEY", kTakeOptions, take},
     Verb{"renew", 1, 1, "a KEY", kRenewOptions, renew},
     Verb{"complete", 1, 1, "a KEY", kCompleteOptions, complete},
-    Verb{"release", 1, 1, "a KEY", kReleaseOptions, release},
+    Verb{"release", 0, 1, "a KEY", kReleaseOptions, release},
     Verb{"forget", 0, 1, "a KEY", kBulkOptions, forget},
     Verb{"retry", 0, 1, "a KEY", kBulkOptions, retry},
     Verb{"show", 1, 1, "a KEY", {}, show},
@@ -229,6 +245,7 @@ const Command kCommand = {
        once claim renew KEY --ticket TICKET [--lease 30s]
        once claim complete KEY --ticket TICKET [--result JSON]
        once claim release KEY --ticket TICKET [--failure JSON] [--final]
+       once claim release [--prefix P] [--state S] [--older-than 7d] [--dry-run]
        once claim forget KEY
        once claim forget [--prefix P] [--state S] [--older-than 7d] [--dry-run]
        once claim retry KEY
@@ -245,7 +262,8 @@ repeat it with the --request that is printed.
 
 release frees the key for the next attempt, which is told the failure; --final records the failure as
 the outcome. A ticket whose claim was taken over or forgotten is refused. A result or a failure that
-is not JSON is a text.
+is not JSON is a text. Without a KEY it frees all claims that match and are held or abandoned: their
+holders are fenced, but what they do elsewhere goes on, so be sure that they are gone.
 
 A claim is abandoned when its lease is over and nobody came. retry makes failed claims free, so that
 they may be taken again; their failure is kept. --older-than counts from the end of the lease, the
@@ -258,6 +276,7 @@ Example:
   once claim list --state abandoned --older-than 1h
   once claim forget --prefix build/ --state abandoned --dry-run
   once claim retry --state failed
+  once claim release --prefix build/ --state abandoned
   once claim forget invoice-42
   once claim complete invoice-43 --ticket "$(once claim take invoice-43 --field ticket)" --result ok
   once claim show invoice-43

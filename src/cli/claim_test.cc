@@ -103,6 +103,21 @@ TEST_F(ClaimVerbs, AbandonedClaimsAreFoundAndForgottenInBulk) {
   EXPECT_EQ(once("claim forget y --prefix y").exit_code, 64);
 }
 
+TEST_F(ClaimVerbs, ClaimsOfHoldersThatAreGoneAreReleasedInBulk) {
+  const std::string ticket = take("x/held");
+  once("claim complete x/done --ticket " + take("x/done"));
+  EXPECT_EQ(once("claim release --prefix x/ --dry-run").out, "1 claim would be released\n");
+  EXPECT_EQ(once("claim release --prefix x/").out, "1 claim released\n");
+  EXPECT_EQ(once("claim release --prefix x/").out, "0 claims released\n");
+  EXPECT_EQ(once("claim complete x/held --ticket " + ticket).exit_code, 1) << "it is fenced";
+  EXPECT_EQ(once("claim take x/held --field attempt").out, "2\n");
+  EXPECT_EQ(once("claim release").exit_code, 64);
+  EXPECT_EQ(once("claim release x/held").exit_code, 64);
+  EXPECT_EQ(once("claim release x/held --prefix x/").exit_code, 64);
+  EXPECT_EQ(once("claim release --prefix x/ --ticket " + ticket).exit_code, 64);
+  EXPECT_EQ(once("claim release x/held --dry-run --ticket " + ticket).exit_code, 64);
+}
+
 TEST_F(ClaimVerbs, FailedClaimsAreRetried) {
   once("claim release job --final --failure broken --ticket " + take("job"));
   EXPECT_EQ(once("claim take job").exit_code, 1);

@@ -27,6 +27,29 @@ TEST_F(Doctor, LooksAtTheServerItsStoreAndTheirVersions) {
   }
 }
 
+TEST_F(Doctor, SaysWhichTokenIsNeededAndWhatAnyoneMayKnow) {
+  shell("once token new --field token > all; once token new --namespace n --field token > bound");
+  const testing::ServerProcess server(store());
+  EXPECT_TRUE(holds(once("doctor --token-file all").out, "descriptors are open"));
+  for (const std::string& with : {std::string(), std::string(" --token-file bound")}) {
+    const Outcome looked = once("doctor" + with);
+    EXPECT_FALSE(holds(looked.out, "descriptors are open")) << looked.out;
+    EXPECT_TRUE(holds(looked.out, "it is ready")) << looked.out;
+    EXPECT_TRUE(holds(looked.out, "free where the store is")) << looked.out;
+  }
+  EXPECT_TRUE(holds(once("doctor").out, "give a token"));
+  EXPECT_TRUE(holds(once("doctor --token-file bound").out, "use a token for all namespaces"));
+}
+
+TEST_F(Doctor, TellsOfCheckpointsThatWereLeftWithAndWithoutAServer) {
+  ASSERT_EQ(once("checkpoint").exit_code, 0);
+  const std::string left = "1 are left, and keep files of the store";
+  EXPECT_TRUE(holds(once("doctor").out, left));
+  const testing::ServerProcess server(store());
+  EXPECT_TRUE(holds(once("doctor").out, left));
+  EXPECT_TRUE(holds(once("doctor --store " + server.url()).out, left));
+}
+
 TEST_F(Doctor, SaysThatMemoryIsForgottenAndThatAServerDoesNotAnswer) {
   EXPECT_EQ(once("doctor --store memory:").exit_code, 1);
   const Outcome down = once("doctor --store http://127.0.0.1:1");

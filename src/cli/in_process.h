@@ -16,7 +16,10 @@ namespace once::cli {
 
 class InProcess {
  public:
-  explicit InProcess(std::unique_ptr<Store> store) : store_(std::move(store)), driver_(*store_) {}
+  explicit InProcess(std::unique_ptr<Store> store)
+      : store_(std::move(store)),
+        driver_(*store_),
+        service_(api::ServiceOptions{.store = store_->describe()}) {}
 
   // An embedded store, which has its data there.
   InProcess(std::unique_ptr<Store> store, const std::filesystem::path& directory)
@@ -24,7 +27,13 @@ class InProcess {
         checkpoints_(std::in_place, directory,
                      [this](const auto& to) { return checkpoint(*store_, to); }),
         driver_(*store_),
-        service_(api::ServiceOptions{.checkpoints = &*checkpoints_}) {}
+        service_(api::ServiceOptions{.checkpoints = &*checkpoints_, .store = store_->describe()}) {
+    service_.set_facts([directory] {
+      api::Facts facts;
+      facts.directory = directory;
+      return facts;
+    });
+  }
 
   InProcess(const InProcess&) = delete;
   InProcess& operator=(const InProcess&) = delete;

@@ -41,6 +41,7 @@ import { EventParser } from "./stream.js";
  * @property {number | null} waiting
  * @property {number | null} lag_seconds
  */
+/** @typedef {{ level: "ok" | "warning" | "problem", check: string, detail: string, remedy?: string }} Finding */
 /** @typedef {{ id: string, label: string, namespace: string | null, read_only: boolean, created_at: string, expires_at?: string, token?: string }} Token */
 
 /** An answer of the server that is not what was asked for. */

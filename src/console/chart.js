@@ -42,6 +42,23 @@ function axes(width, top, from, to, format) {
 }
 
 /**
+ * The line through points, broken where a value is missing. A point between two gaps is a dot.
+ * @param {Point[]} points
+ * @param {(at: number) => number} x
+ * @param {(value: number) => number} y
+ */
+export function pathOf(points, x, y) {
+  let path = "";
+  let before = NaN;
+  for (const { at, value } of points) {
+    const point = `${x(at).toFixed(1)} ${y(value).toFixed(1)}`;
+    if (Number.isFinite(value)) path += Number.isFinite(before) ? `L${point}` : `M${point}h0`;
+    before = value;
+  }
+  return path || "M0 0";
+}
+
+/**
  * Lines over time, with a legend that has the latest values.
  * @param {{ label: string, series: Series[], from: number, to: number, format: (value: number) => string }} options
  */
@@ -52,19 +69,7 @@ export function lineChart(options) {
   const top = niceCeiling(Math.max(0, ...values));
   const x = (/** @type {number} */ at) => kLeft + ((at - from) / Math.max(1, to - from)) * (chartWidth - kLeft);
   const y = (/** @type {number} */ value) => 8 + (1 - value / top) * (kHeight - kBottom - 8);
-  const lines = series.map((one, number) => {
-    let path = "";
-    let pen = false;
-    for (const { at, value } of one.points) {
-      if (!Number.isFinite(value)) {
-        pen = false;
-        continue;
-      }
-      path += `${pen ? "L" : "M"}${x(at).toFixed(1)} ${y(value).toFixed(1)}`;
-      pen = true;
-    }
-    return svg("path", { d: path || "M0 0", class: `line s${number}` });
-  });
+  const lines = series.map((one, number) => svg("path", { d: pathOf(one.points, x, y), class: `line s${number}` }));
   const latest = series.map((one) => {
     const last = one.points.filter((point) => Number.isFinite(point.value)).at(-1);
     return last ? format(last.value) : "–";

@@ -2,51 +2,33 @@
 import { call, get, session, withQuery } from "./api.js";
 import { lineChart } from "./chart.js";
 import { h, show } from "./dom.js";
-import { bytes, duration, latency, number, oneLine } from "./format.js";
-import { buckets, History, parseMetrics, quantile, rate, total } from "./metrics.js";
+import { bytes, duration, latency, number, oneLine, visible } from "./format.js";
+import { History } from "./history.js";
+import { parseMetrics, total } from "./metrics.js";
 import { every, heading, here, isLeft, keyLink, timeText } from "./page.js";
 
+/** @typedef {import("./api.js").Finding} Finding */
 /** @typedef {import("./metrics.js").Samples} Samples */
 
 const kEvery = 3_000;
 const kShown = ["executed", "replayed", "busy", "mismatch", "fenced", "taken_over"];
 const kPrimitives = ["claims", "seen", "log", "documents", "tallies", "effects", "events"];
+const kLines = 6;  // As many as there are colours.
 
-/** Samples of the last quarter of an hour, kept while the page is open. */
 const history = new History();
-/** @type {{ at: number, samples: Samples } | null} */
+/** @type {Samples | null} */
 let latest = null;
-/** @type {Record<string, Record<string, number>>} by primitive and outcome, a second */
-let outcomes = {};
 const drawn = new EventTarget();
 
 /** Looks at /metrics; to be called now and then while the tab is seen. */
 export async function sample() {
   const text = await (await call("GET", "/metrics", { headers: { Accept: "text/plain" } })).text();
-  const samples = parseMetrics(text);
-  const at = Date.now();
-  if (latest) compare(latest, { at, samples });
-  latest = { at, samples };
+  latest = parseMetrics(text);
   drawn.dispatchEvent(new Event("drawn"));
 }
 
-/** @param {{ at: number, samples: Samples }} before @param {{ at: number, samples: Samples }} after */
-function compare(before, after) {
-  const seconds = (after.at - before.at) / 1000;
-  if (seconds > 60) history.add(before.at + 1, {});  // A gap: the tab was not seen.
-  const name = "once_outcomes_total";
-  const of = (/** @type {(labels: Record<string, string>) => boolean} */ keep) => rate(total(before.samples, name, keep), total(after.samples, name, keep), seconds);
-  const commits = /** @type {const} */ ([buckets(before.samples, "once_store_commit_seconds"), buckets(after.samples, "once_store_commit_seconds")]);
-  /** @type {Record<string, number>} */
-  const values = { operations: of((labels) => labels.primitive !== "other"), p50: quantile(...commits, 0.5), p99: quantile(...commits, 0.99) };
-  outcomes = {};
-  for (const primitive of kPrimitives) {
-    outcomes[primitive] = {};
-    for (const outcome of kShown) outcomes[primitive][outcome] = of((labels) => labels.primitive === primitive && labels.outcome === outcome);
-  }
-  for (const outcome of kShown) values[outcome] = of((labels) => labels.primitive !== "other" && labels.outcome === outcome);
-  history.add(after.at, values);
-}
+/** @param {string} name */
+const words = (name) => name.replaceAll("_", " ");
 
 /** @param {import("./page.js").Context} context */
 export function overviewView({ main, signal }) {
@@ -57,18 +39,20 @@ export function overviewView({ main, signal }) {
   const stuck = h("div", { class: "columns" });
   show(main, heading("Overview"), warnings, facts, stuck, charts, counts);
 
-  function draw() {
+  const drawFacts = () => signal.aborted || show(facts, factsOf(latest ?? undefined));
+
+  function drawCharts() {
     if (signal.aborted) return;
-    show(warnings, latest ? warningsOf(latest.samples).map((text) => h("p", { class: "warning" }, text)) : []);
-    show(facts, factsOf(latest?.samples));
-    const to = Date.now();
-    const from = Math.max(to - history.span, Math.min(history.points[0]?.at ?? to, to - 120_000));
-    const series = (/** @type {string} */ name, /** @type {string} */ shown) => ({ name: shown, points: history.series(name) });
+    const range = history.range(Date.now());
+    /** @param {string} label @param {import("./chart.js").Series[]} series @param {(value: number) => string} format */
+    const chart = (label, series, format) => lineChart({ label, series, ...range, format });
     show(charts,
-      lineChart({ label: "Operations a second", series: [series("operations", "all")], from, to, format: number }),
-      lineChart({ label: "Commit latency", series: [series("p50", "p50"), series("p99", "p99")], from, to, format: latency }),
-      lineChart({ label: "Outcomes a second", series: kShown.map((name) => series(name, name.replace("_", " "))), from, to, format: number }));
-    show(counts, outcomeTable());
+      chart("Operations a second", [{ name: "all", points: history.rates({}) }], number),
+      chart("Latency of requests", [{ name: "p50", points: history.latencies("p50_seconds") }, { name: "p99", points: history.latencies("p99_seconds") }], latency),
+      chart("Outcomes a second", kShown.map((outcome) => ({ name: words(outcome), points: history.rates({ outcome }) })), number),
+      history.primitives().map((primitive) => chart(`Outcomes of ${primitive} a second`,
+        history.outcomesOf(primitive, kLines).map((outcome) => ({ name: words(outcome), points: history.rates({ primitive, outcome }) })), number)));
+    show(counts, outcomeTable(history.samples.at(-1)));
   }
 
   async function look() {
@@ -86,11 +70,43 @@ export function overviewView({ main, signal }) {
     }
   }
 
-  draw();
-  drawn.addEventListener("drawn", draw, { signal });
+  async function lookBack() {
+    history.take(await get(withQuery("/v1/history", { after: history.after }), { signal, namespace: "" }), Date.now());
+    drawCharts();
+  }
+
+  async function examine() {
+    const { findings } = await get("/v1/doctor", { signal, namespace: "" });
+    if (!signal.aborted) show(warnings, findingsBox(findings));
+  }
+
+  drawFacts();
+  drawn.addEventListener("drawn", drawFacts, { signal });
   look().catch(() => {});
   every(15_000, signal, look);
   sample().catch(() => {});
+  if (session.bound) {
+    show(charts, h("p", { class: "muted" }, "Charts and warnings are those of the whole server: they are seen with a token for all namespaces."));
+    return;
+  }
+  drawCharts();
+  lookBack().catch(() => {});
+  every(history.every, signal, lookBack);
+  examine().catch(() => {});
+  every(15_000, signal, examine);
+}
+
+/**
+ * What `once doctor` warns of, with the remedies.
+ * @param {Finding[]} findings
+ */
+function findingsBox(findings) {
+  const wrong = findings.filter((one) => one.level !== "ok");
+  if (wrong.length === 0) return h("p", { class: "muted" }, h("code", null, "once doctor"), " finds nothing to warn of.");
+  return h("ul", { class: "findings", "aria-label": "Warnings of once doctor" }, wrong.map((one) =>
+    h("li", { class: one.level === "problem" ? "warning problem" : "warning" },
+      h("span", null, h("b", null, `${visible(one.check)}: `), h("bdi", null, visible(one.detail))),
+      one.remedy && h("span", null, "Remedy: ", h("bdi", null, visible(one.remedy))))));
 }
 
 /** @param {Samples | undefined} samples */
@@ -110,27 +126,13 @@ function factsOf(samples) {
     h("div", null, h("dt", null, name), h("dd", null, value, more && h("small", null, more))));
 }
 
-/**
- * What `once doctor` would say of these numbers.
- * @param {Samples} samples
- */
-function warningsOf(samples) {
-  const one = (/** @type {string} */ name) => total(samples, name);
-  const found = [];
-  if ((one("once_store_free_bytes") ?? Infinity) < 2 ** 30) found.push(`The store has only ${bytes(one("once_store_free_bytes") ?? 0)} of disk left.`);
-  if (one("once_engine_writes_stopped")) found.push("The storage engine has stopped writes: compactions do not keep up.");
-  if ((one("process_max_fds") ?? Infinity) < 4_096) found.push("The server may open fewer than 4,096 files. Raise LimitNOFILE.");
-  const errors = total(samples, "idempotency_errors_total", (labels) => labels.reason === "corrupt");
-  if (errors) found.push(`${number(errors)} requests met a damaged record. Run once verify.`);
-  return found;
-}
-
-function outcomeTable() {
+/** @param {import("./history.js").Sample | undefined} latest */
+function outcomeTable(latest) {
   return h("section", null, h("h2", null, "Outcomes a second, by primitive"),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Outcomes by primitive" }, h("table", { "aria-label": "Outcomes a second" },
-      h("thead", null, h("tr", null, h("th", { scope: "col" }, "Primitive"), kShown.map((outcome) => h("th", { scope: "col", class: "number" }, outcome.replace("_", " "))))),
+      h("thead", null, h("tr", null, h("th", { scope: "col" }, "Primitive"), kShown.map((outcome) => h("th", { scope: "col", class: "number" }, words(outcome))))),
       h("tbody", null, kPrimitives.map((primitive) => h("tr", null, h("th", { scope: "row" }, primitive),
-        kShown.map((outcome) => h("td", { class: "number" }, number(outcomes[primitive]?.[outcome] ?? 0)))))))));
+        kShown.map((outcome) => h("td", { class: "number" }, number((latest?.outcomes[primitive]?.[outcome] ?? 0) / (latest?.seconds ?? 1))))))))));
 }
 
 /** @param {string} title @param {string} state @param {import("./api.js").Claim[]} claims */

@@ -3,8 +3,8 @@ import { call, encoded, get, listPage, session, withQuery } from "./api.js";
 import { bucketChart, lineChart } from "./chart.js";
 import { button, field, h, show } from "./dom.js";
 import { number, oneLine } from "./format.js";
+import { SeenPoints } from "./history.js";
 import { listView } from "./list.js";
-import { History } from "./metrics.js";
 import { ask, emptyBox, errorBox, every, here, isLeft, itemHeading, keyLink, loadingBox, messageOf, replaceAddress, tell } from "./page.js";
 
 /** @typedef {import("./api.js").Tally} Tally */
@@ -77,7 +77,7 @@ export function tallyView({ main, address, signal }) {
       load();
     });
     show(room, h("p", { class: "muted" }, `${tally.kind}${tally.window ? `, one for each ${tally.window}` : ""}`), tally.window && field("Range", range), body);
-    const seen = new History();
+    const seen = new SeenPoints();
     const mine = looking.signal;
     const load = async () => {
       try {
@@ -109,7 +109,7 @@ function exact(value) {
 
 /**
  * A tally without windows has no past: it is drawn from when this view was opened.
- * @param {History} seen
+ * @param {SeenPoints} seen
  */
 function valueChart(seen) {
   const to = Date.now();

@@ -216,6 +216,12 @@ class DirectoryClaims final : public OwnersNoun<Claims, &Backend::claims> {
                                         Duration within) override {
     return call(within, &Claims::retry_all, request);
   }
+  Result<claims::BulkOutcome> release_all(const claims::BulkRequest& request,
+                                          Duration within) override {
+    return to_.call(within, [&](Backend& owner, Duration left) {
+      return owner.claims().release_all(request, left);
+    });
+  }
   Result<claims::Seen> mark(std::span<const std::string> ids, Duration ttl, std::string request,
                             Duration within) override {
     Result<claims::Seen> seen = call(within, &Claims::mark, ids, ttl, request);

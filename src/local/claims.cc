@@ -88,6 +88,14 @@ Result<claims::BulkOutcome> LocalClaims::retry_all(const claims::BulkRequest& re
   return driver_.run(claims::retry_all(name_space_, request), within);
 }
 
+Result<claims::BulkOutcome> LocalClaims::release_all(const claims::BulkRequest& request,
+                                                     Duration within) {
+  if (Result<void> ok = keys::check_namespace(name_space_); !ok) {
+    return std::unexpected(std::move(ok.error()));
+  }
+  return driver_.run(claims::release_all(name_space_, request), within);
+}
+
 Result<claims::Seen> LocalClaims::mark(std::span<const std::string> ids, Duration ttl,
                                        std::string request, Duration within) {
   if (Result<void> ok = keys::check_namespace(name_space_); !ok) {

@@ -117,6 +117,9 @@ Outcome AnswerMetrics::answered(const Subject& subject, const Response& response
                                 std::chrono::nanoseconds duration) {
   const Outcome outcome = outcome_of(subject, response);
   count_status(response.status);
+  if (subject.primitive != Primitive::other && !response.telemetry.waited) {
+    latencies_.observe(duration);
+  }
   if (response.telemetry.parts.empty())
     return count(subject, response.telemetry, outcome, duration);
   for (const Telemetry& part : response.telemetry.parts) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string_view>
 
+#include "metrics/latencies.h"
 #include "metrics/registry.h"
 #include "wire/message.h"
 
@@ -58,6 +59,15 @@ class AnswerMetrics {
   // The store's last sweep kept and removed this many items.
   void swept(std::size_t left, std::size_t removed);
 
+  // How many answers had this outcome so far.
+  std::uint64_t count_of(Primitive primitive, Outcome outcome) const {
+    return outcomes_[static_cast<std::size_t>(primitive)][static_cast<std::size_t>(outcome)]
+        .value();
+  }
+
+  // Of requests for primitives, without those that may wait for another holder.
+  const Latencies& latencies() const { return latencies_; }
+
   Registry& registry() { return registry_; }
 
  private:
@@ -90,6 +100,7 @@ class AnswerMetrics {
   // Counted for every request, so found by index instead of by name.
   std::array<std::array<Counter, wire::kOutcomes>, kPrimitives> outcomes_;
   std::array<Counter, 600> statuses_;
+  Latencies latencies_;
 
   const Registry::Collecting collecting_;  // Last: it uses all of the above.
 };

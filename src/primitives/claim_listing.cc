@@ -239,6 +239,10 @@ Plan<BulkOutcome> retry_all(std::string name_space, BulkRequest request, Recordi
   co_return co_await in_bulk(std::move(name_space), std::move(request), free, recording);
 }
 
+Plan<BulkOutcome> release_all(std::string name_space, BulkRequest request) {
+  return release_all(std::move(name_space), std::move(request), Recording{});
+}
+
 // The nonce is gone from the record, so the ticket of its holder is for another claim.
 Plan<BulkOutcome> release_all(std::string name_space, BulkRequest request, Recording recording) {
   const Change free = [](const Item& item, Time now) -> Result<std::optional<ClaimRecord>> {

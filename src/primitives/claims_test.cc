@@ -263,6 +263,18 @@ TEST_F(ClaimsTest, RetriesFailedClaimsInBulkAndKeepsTheirFailure) {
   EXPECT_EQ(claims_.retry_all({.name = "a/1"})->count, 0U) << "it is busy";
 }
 
+TEST_F(ClaimsTest, ReleasesHeldClaimsInBulkAndFencesTheirHolders) {
+  const Claimed held = claimed("a/1");
+  as<Settled>(claims_.complete("a/2", claimed("a/2").ticket, ""));
+  EXPECT_EQ(claims_.release_all({.filter = {.prefix = "a/"}, .dry_run = true})->count, 1U);
+  EXPECT_EQ(claims_.show("a/1")->value().kind, ClaimState::Kind::busy);
+  EXPECT_EQ(claims_.release_all({.filter = {.prefix = "a/"}})->count, 1U);
+  as<Fenced>(claims_.complete("a/1", held.ticket, "late"));
+  EXPECT_EQ(claims_.show("a/2")->value().kind, ClaimState::Kind::done);
+  EXPECT_EQ(claimed("a/1").attempt, 2);
+  EXPECT_EQ(claims_.release_all({}).error().code, ErrorCode::invalid);
+}
+
 TEST_F(ClaimsTest, ABulkStepWhoseRepliesAreLostCountsWhatItDid) {
   for (const char* name : {"a", "b", "c"}) {
     as<Settled>(claims_.complete(name, claimed(name).ticket, ""));

@@ -177,4 +177,9 @@ Result<claims::BulkOutcome> RemoteClaims::retry_all(const claims::BulkRequest& r
   return in_bulk("retry", "retried", request, within);
 }
 
+Result<claims::BulkOutcome> RemoteClaims::release_all(const claims::BulkRequest& request,
+                                                      Duration within) {
+  return in_bulk("release", "released", request, within);
+}
+
 }  // namespace once::remote

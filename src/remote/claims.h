@@ -30,6 +30,8 @@ class RemoteClaims final : public Claims {
                                          Duration within) override;
   Result<claims::BulkOutcome> retry_all(const claims::BulkRequest& request,
                                         Duration within) override;
+  Result<claims::BulkOutcome> release_all(const claims::BulkRequest& request,
+                                          Duration within) override;
   Result<claims::Seen> mark(std::span<const std::string> ids, Duration ttl, std::string request,
                             Duration within) override;
   Result<std::optional<claims::SeenMark>> show_seen(std::string_view id, Duration within) override;

@@ -135,6 +135,9 @@ TEST_F(RemoteTest, ClaimsInBulkAndSeenIdsGoThereAndBack) {
   const auto next = std::get<Claimed>(claims.take("a/1", {}).value());
   EXPECT_EQ(next.previous.value().failure, "no \xff");
   EXPECT_EQ(next.previous.value().failed, free->completed);
+  EXPECT_EQ(claims.release_all({.filter = {.prefix = "a/"}, .dry_run = true}).value().count, 1U);
+  EXPECT_EQ(claims.release_all({.name = "a/1"}).value().count, 1U);
+  EXPECT_EQ(claims.show("a/1").value()->kind, ClaimState::Kind::free);
   EXPECT_EQ(claims.forget_all({.filter = {.prefix = "a/"}}).value().count, 2U);
   EXPECT_TRUE(claims.list({.prefix = "a/"}).value().claims.empty());
   EXPECT_EQ(claims.forget_all({}).error().code, ErrorCode::invalid);

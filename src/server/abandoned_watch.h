@@ -21,6 +21,12 @@ class AbandonedWatch {
   // a small share of the time, and where every read is a request to a server more seldom still.
   AbandonedWatch(Store& store, Journal& journal, metrics::Registry& registry, Clock& clock);
 
+  // How many there were at the latest look.
+  std::size_t count() const {
+    const Lock lock(mutex_);
+    return found_.count;
+  }
+
  private:
   struct Found {
     std::size_t count = 0;

@@ -5,9 +5,9 @@
 
 #include <array>
 #include <chrono>
-#include <filesystem>
 #include <fstream>
-#include <system_error>
+
+#include "api/findings.h"
 
 namespace once::server {
 namespace {
@@ -149,24 +149,24 @@ double cpu_seconds() {
 }
 
 void write_descriptors(Exposition& out) {
-  double open = 0;
-  std::error_code error;
-  for (std::filesystem::directory_iterator it("/proc/self/fd", error), end; !error && it != end;
-       it.increment(error)) {
-    ++open;
-  }
+  const std::optional<api::Descriptors> now = api::descriptors_of_process();
+  if (!now) return;
   out.family("process_open_fds", "File descriptors that are open.", Type::gauge);
-  out.sample({}, open);
-  struct rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  out.sample({}, now->open);
   out.family("process_max_fds", "How many file descriptors may be open.", Type::gauge);
-  out.sample({}, static_cast<double>(limit.rlim_cur));
+  out.sample({}, now->most);
 }
 
 }  // namespace
 
 std::string engine_of(std::string_view description) {
   return std::string(description.substr(0, description.find_first_of(" ,:")));
+}
+
+std::uint64_t errors_of(const StoreMetrics& counted, ErrorCode code) {
+  std::uint64_t count = 0;
+  for (const Operation& operation : operations_of(counted)) count += operation.metrics.failed(code);
+  return count;
 }
 
 void write_store(Exposition& out, const StoreMetrics& counted, std::string_view engine) {
@@ -185,9 +185,8 @@ void write_store(Exposition& out, const StoreMetrics& counted, std::string_view 
   out.family("once_store_errors_total", "Calls and commits that the store answered with an error.",
              Type::counter);
   for (std::size_t code = 0; code < kCodes.size(); ++code) {
-    std::uint64_t count = 0;
-    for (const Operation& operation : operations) count += operation.metrics.errors[code];
-    out.sample({{"store", engine}, {"code", kCodes[code]}}, count);
+    out.sample({{"store", engine}, {"code", kCodes[code]}},
+               errors_of(counted, static_cast<ErrorCode>(code)));
   }
   write_units(out, counted.units, engine);
   const Latency commits = commits_of(counted);

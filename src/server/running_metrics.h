@@ -33,6 +33,9 @@ class RunningMetrics {
 // The engine's name in a description: "rocksdb" in "rocksdb /dir, synced".
 std::string engine_of(std::string_view description);
 
+// Calls and commits that the store answered with this error.
+std::uint64_t errors_of(const StoreMetrics& counted, ErrorCode code);
+
 void write_store(metrics::Exposition& out, const StoreMetrics& counted, std::string_view engine);
 void write_engine(metrics::Exposition& out, const std::vector<EngineNumber>& numbers);
 void write_followers(metrics::Exposition& out, FollowHub& hub);

@@ -53,6 +53,29 @@ StartupFacts startup_facts(const ServeOptions& options, const tokens::Table& tok
        .max_connections = options.settings.max_connections});
 }
 
+// The same later, when tokens and the certificate may be others. Options may just be read again.
+StartupFacts facts_now(StartupFacts started, const tokens::Table& tokens, const Server& server) {
+  started.has_tokens = tokens.is_closed();
+  started.no_token_left = tokens.is_closed() && tokens.empty();
+  const std::optional<Time> expires = server.certificate_expires();
+  started.certificate_left =
+      expires ? std::optional(*expires - system_clock().now()) : std::nullopt;
+  return collect_facts(std::move(started));
+}
+
+// What `once doctor` and the console are told of this server.
+api::Facts facts_of(const std::string& address, Store& store, const MeteredStore& metered,
+                    const AbandonedWatch& abandoned) {
+  const std::vector<EngineNumber> engine = engine_numbers(store);
+  const auto stopped = std::ranges::find(engine, "once_engine_writes_stopped", &EngineNumber::name);
+  return {.directory = directory_of(address),
+          .descriptors = api::descriptors_of_process(),
+          .writes_stopped = stopped != engine.end() && stopped->value > 0,
+          .corrupt = errors_of(metered.snapshot(), ErrorCode::corrupt),
+          .abandoned = abandoned.count(),
+          .more = {}};
+}
+
 Listening listening_of(const ServeOptions& options) {
   return {options.listen, options.tls, options.plain_http};
 }
@@ -245,6 +268,7 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   };
   options.service.instance = api::hex_text(system_entropy().random());
   options.service.store = (*store)->describe();
+  options.service.version = options.version;
   Result<std::string> secret = tokens::new_secret();
   if (!secret) return std::unexpected(std::move(secret.error()));
   options.service.secret = std::move(*secret);
@@ -274,6 +298,10 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
   const api::StoreWalk walking(used, service.tenants(), service.metrics().registry(),
                                system_clock(),
                                api::StoreWalk::pauses(used.limits(), options.count_every));
+  const Periodic remembering(system_clock(), metrics::History::kEvery, [&] {
+    service.history().sample(system_clock().now());
+    return false;
+  });
   const std::unique_ptr<HomeWatch> watch = watch_homes(options.store);
   std::optional<Server> server;  // These outlive the driver, whose last answers arrive here.
   std::optional<Responder> responder;
@@ -320,6 +348,11 @@ Result<void> serve(ServeOptions options, const std::function<void(const std::str
                                              });
   const RunningMetrics running(service.metrics().registry(), metered.get(), *server,
                                options.version, &driver);
+  service.set_facts([&, started = startup_facts(options, service.tokens())] {
+    api::Facts facts = facts_of(options.store, **store, *metered, abandoned);
+    facts.more = findings_for(facts_now(started, service.tokens(), *server));
+    return facts;
+  });
   const Result<std::string> url = server->listen(options.listen);
   if (!url) return std::unexpected(url.error());
   service.set_url(*url);

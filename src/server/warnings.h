@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/findings.h"
 #include "server/journal.h"
 
 namespace once::server {
@@ -17,6 +18,7 @@ namespace once::server {
 struct Warning {
   std::string_view name;
   std::string_view text;
+  std::string_view remedy;  // Empty where api/findings.h judges the same, or of a proxy.
 };
 
 // All possible warnings.
@@ -41,6 +43,9 @@ struct StartupFacts {
 StartupFacts collect_facts(StartupFacts known);
 
 std::vector<Warning> warnings_for(const StartupFacts& facts);
+
+// Those with a remedy, for `once doctor` and the console.
+std::vector<api::Finding> findings_for(const StartupFacts& facts);
 
 // Writes one line to the journal for each warning.
 void warn(Journal& journal, const StartupFacts& facts);

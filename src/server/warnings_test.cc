@@ -52,6 +52,17 @@ TEST(Warnings, EachHasItsReason) {
   EXPECT_EQ(with([](StartupFacts& now) { now.room = 1U << 20U; }), Names{"little_room"});
 }
 
+TEST(Warnings, DoctorHasThoseThatItDoesNotJudgeItself) {
+  StartupFacts now = quiet();
+  now.store = "memory:";
+  now.if_store_down_proceed = true;
+  const std::vector<api::Finding> found = findings_for(now);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].check, "proceeds_without_store");
+  EXPECT_EQ(found[0].level, api::Finding::Level::warning);
+  EXPECT_FALSE(found[0].remedy.empty());
+}
+
 TEST(Warnings, TheOperatingSystemIsAskedForRoomAndDescriptors) {
   const StartupFacts here = collect_facts({.store = "/tmp"});
   EXPECT_GT(here.descriptors, 0U);

@@ -423,6 +423,8 @@ TEST_F(Contract, TheServerTellsWhatItIs) {
   const RawAnswer console = get(200, "/console/main.js", "/", "Accept: text/html\r\n");
   EXPECT_TRUE(console.header("Content-Security-Policy").starts_with("default-src 'self';"));
   get(200, R"("access":"admin")", "/v1/whoami");
+  get(200, R"("every_seconds":5,"samples":[)", "/v1/history");
+  get(200, R"("detail":"it is ready: it answers and takes writes")", "/v1/doctor");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // The console in a real browser, by roles and visible names, against a real server. What it does is checked through the API.
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,11 +47,11 @@ async function checkAccess(page, where, only = kRules) {
   assert.deepEqual(found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" ")}`), [], where);
 }
 
-async function picture(page, name) {
+async function picture(page, name, height = 660) {
   if (!pictures) return;
   await mkdir(pictures, { recursive: true });
   const size = page.viewportSize();
-  await page.setViewportSize({ width: 1040, height: 660 });
+  await page.setViewportSize({ width: 1040, height });
   await page.evaluate(() => {
     window.scrollTo(0, 0);
     document.activeElement?.blur();
@@ -397,9 +397,9 @@ describe("the console", { concurrency: 3 }, () => {
       })();
       try {
         await page.getByRole("img", { name: /Operations a second: all [1-9]/ }).waitFor();
-        await page.getByRole("img", { name: /Commit latency: p50 [^–]+, p99 [^–]/ }).waitFor();
+        await page.getByRole("img", { name: /Latency of requests: p50 [^–]+, p99 [^–]/ }).waitFor();
         if (pictures) await sleep(15_000);
-        await picture(page, "overview");
+        await picture(page, "overview", 860);
       } finally {
         busy = false;
         await load;
@@ -408,6 +408,37 @@ describe("the console", { concurrency: 3 }, () => {
       await heading("Claims").waitFor();
       await page.getByRole("link", { name: "nightly-report" }).waitFor();
     });
+  });
+
+  test("a page that is opened later shows what was before, and what once doctor warns of with its remedy", async () => {
+    const own = await Server.start();
+    try {
+      for (let number = 0; number < 20; number += 1) await own.complete(`past-${number}`, number);
+      await until(async () => (await own.call("GET", "/v1/history")).json.samples.some(({ outcomes }) => outcomes.claims?.executed), "the traffic is in a sample");
+      const { directory } = (await own.call("POST", "/v1/checkpoints")).json;
+      for (const colorScheme of ["light", "dark"]) {
+        await inTab(async ({ page, go }) => {
+          await go("#/");
+          const chart = page.getByRole("img", { name: /^Outcomes of claims a second: executed/ });  // The page itself only reads.
+          await chart.waitFor();
+          const heights = [...((await chart.locator("path.s0").getAttribute("d")) ?? "").matchAll(/[ML][\d.]+ ([\d.]+)/g)].map(([, y]) => Number(y));
+          assert.ok(Math.min(...heights) < 100, `the line rises: ${heights}`);
+          await page.getByRole("img", { name: /^Latency of requests: p50 [^–]+, p99 [^–]/ }).waitFor();
+          await page.getByRole("list", { name: "Warnings of once doctor" }).getByRole("listitem").filter({ hasText: "1 are left, and keep files of the store" })
+            .filter({ hasText: `Remedy: copy them elsewhere and remove them: ${join(own.home, "store", "checkpoints")}` }).waitFor();
+          await checkAccess(page, `the overview with warnings, ${colorScheme}`);
+        }, { on: own, colorScheme });
+      }
+      await inTab(async ({ page, go }) => {
+        await go("#/");
+        const left = page.getByRole("listitem").filter({ hasText: "1 are left" });
+        await left.waitFor();
+        await rm(directory, { recursive: true });
+        await left.waitFor({ state: "detached" });
+      }, { on: own });
+    } finally {
+      await own.end();
+    }
   });
 
   test("names and contents of strangers are shown as text, whatever they are", async () => {
@@ -667,6 +698,9 @@ describe("the console", { concurrency: 3 }, () => {
         await page.getByText("Free for another attempt").waitFor();
         const states = await Promise.all(["team", "default"].map(async (name) => (await own.call("GET", path("claims", "job"), undefined, { ...bearer, "Once-Namespace": name })).json.state));
         assert.deepEqual(states, ["free", "failed"]);
+        await go("#/");
+        await page.getByText("Charts and warnings are those of the whole server").waitFor();
+        await page.getByRole("heading", { name: "Failed claims" }).waitFor();
       }, { on: own });
 
       await inTab(async ({ page, go }) => {

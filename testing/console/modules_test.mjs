@@ -5,8 +5,10 @@ import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { addressOf, parseAddress } from "../../src/console/address.js";
 import { encoded } from "../../src/console/api.js";
+import { pathOf } from "../../src/console/chart.js";
 import { bytes, cut, duration, hasUnseen, isDuration, latency, oneLine, relative, visible } from "../../src/console/format.js";
-import { buckets, History, parseMetrics, quantile, rate, total } from "../../src/console/metrics.js";
+import { History, SeenPoints } from "../../src/console/history.js";
+import { parseMetrics, total } from "../../src/console/metrics.js";
 import { EventParser, Tail, visibleRows } from "../../src/console/stream.js";
 
 const folder = new URL("../../src/console/", import.meta.url);
@@ -55,31 +57,61 @@ test("what cannot be seen is named", () => {
   assert.equal(cut("abcdef", 3), "abc…");
 });
 
-test("a page of metrics becomes rates and quantiles", () => {
-  const page = (count, fast, slow) => parseMetrics(`# HELP x y
-once_outcomes_total{primitive="claims",outcome="executed"} ${count}
+test("a page of metrics is read", () => {
+  const page = parseMetrics(`# HELP x y
+once_outcomes_total{primitive="claims",outcome="executed"} 40
 once_outcomes_total{primitive="log",outcome="a \\"b\\"\\\\"} 5
-h_bucket{store="s",le="0.001"} ${fast}
-h_bucket{store="s",le="0.01"} ${fast + slow}
-h_bucket{store="s",le="+Inf"} ${fast + slow}
 up 1
 `);
-  const [before, after] = [page(10, 0, 0), page(40, 90, 10)];
-  assert.equal(total(after, "once_outcomes_total"), 45);
-  assert.equal(total(after, "once_outcomes_total", (labels) => labels.outcome === 'a "b"\\'), 5);
-  assert.equal(total(after, "nothing"), undefined);
-  assert.equal(rate(10, 40, 3), 10);
-  assert.equal(rate(40, 10, 2), 5, "a server that was restarted counts from 0");
-  assert.ok(quantile(buckets(before, "h"), buckets(after, "h"), 0.5) < 0.001);
-  assert.ok(quantile(buckets(before, "h"), buckets(after, "h"), 0.99) > 0.009);
-  assert.ok(Number.isNaN(quantile(buckets(after, "h"), buckets(after, "h"), 0.5)), "nothing happened");
+  assert.equal(total(page, "once_outcomes_total"), 45);
+  assert.equal(total(page, "once_outcomes_total", (labels) => labels.outcome === 'a "b"\\'), 5);
+  assert.equal(total(page, "nothing"), undefined);
 });
 
-test("the history is a quarter of an hour and no more", () => {
-  const history = new History(1_000);
-  for (let at = 0; at <= 5_000; at += 100) history.add(at, { n: at });
-  assert.equal(history.points.length, 11);
-  assert.deepEqual(history.series("n").at(-1), { at: 5_000, value: 5_000 });
+const kStart = Date.parse("2026-01-01T00:00:00Z");
+const isoAt = (seconds) => new Date(kStart + seconds * 1000).toISOString();
+const sampleAt = (seconds, outcomes = {}, more = {}) => ({ at: isoAt(seconds), seconds: 5, p50_seconds: null, p99_seconds: null, outcomes, ...more });
+
+test("the history of the server becomes lines, of which it asks for the new end only", () => {
+  const history = new History();
+  assert.equal(history.after, undefined);
+  const first = sampleAt(5, { claims: { executed: 10, busy: 5 }, log: { executed: 5 } }, { p50_seconds: 0.001, p99_seconds: 0.02 });
+  history.take({ time: isoAt(12), every_seconds: 5, samples: [first, sampleAt(10)] }, kStart);
+  assert.equal(history.after, isoAt(10));
+  assert.deepEqual(history.rates({}).map((point) => point.value), [4, 0]);
+  assert.deepEqual(history.rates({ outcome: "executed" }).map((point) => point.value), [3, 0]);
+  assert.deepEqual(history.rates({ primitive: "claims", outcome: "busy" }).map((point) => point.value), [1, 0]);
+  assert.deepEqual(history.latencies("p99_seconds").map((point) => point.value), [0.02, NaN]);
+  assert.deepEqual(history.primitives(), ["claims", "log"]);
+  assert.deepEqual(history.outcomesOf("claims", 1), ["executed"]);
+  assert.deepEqual(history.outcomesOf("claims", 6), ["busy", "executed"]);
+  assert.deepEqual(history.range(kStart + 1_000), { from: kStart - 107_000, to: kStart + 13_000 }, "by the server's clock");
+  history.take({ time: isoAt(15), every_seconds: 5, samples: [sampleAt(10), sampleAt(15)] }, kStart);
+  assert.deepEqual(history.samples.map((one) => one.at), [isoAt(5), isoAt(10), isoAt(15)], "none twice");
+});
+
+test("the history is a quarter of an hour, and a line is broken where the server was stopped", () => {
+  const history = new History();
+  for (let seconds = 5; seconds <= 2_000; seconds += 5) history.take({ time: isoAt(seconds), every_seconds: 5, samples: [sampleAt(seconds)] }, kStart);
+  assert.equal(history.samples.length, 180);
+  history.take({ time: isoAt(2_100), every_seconds: 5, samples: [sampleAt(2_100)] }, kStart);
+  assert.deepEqual(history.rates({}).slice(-3).map((point) => point.value), [0, NaN, 0]);
+  history.take({ time: isoAt(1_950), every_seconds: 5, samples: [sampleAt(1_950)] }, kStart);
+  assert.equal(history.after, isoAt(1_950), "its clock was set back");
+});
+
+test("a line is broken where a value is missing, and a point alone is a dot", () => {
+  const same = (value) => value;
+  const points = [[0, 1], [1, 2], [2, NaN], [3, 4], [4, NaN]].map(([at, value]) => ({ at, value }));
+  assert.equal(pathOf(points, same, same), "M0.0 1.0h0L1.0 2.0M3.0 4.0h0");
+  assert.equal(pathOf([], same, same), "M0 0");
+});
+
+test("points that were seen are kept for a quarter of an hour and no longer", () => {
+  const seen = new SeenPoints(1_000);
+  for (let at = 0; at <= 5_000; at += 100) seen.add(at, { n: at });
+  assert.equal(seen.points.length, 11);
+  assert.deepEqual(seen.series("n").at(-1), { at: 5_000, value: 5_000 });
 });
 
 test("server-sent events come in any pieces", () => {

@@ -38,6 +38,7 @@ PAGES = {
         ("GET", "/v1/hot"), ("GET", "/v1/hot?x=1"),
         ("GET", "/v1/namespaces?prefix=default"), ("GET", "/v1/namespaces?limit=0"), ("GET", "/v1/routes"),
         ("GET", "/v1/workers"), ("GET", "/v1/workers?limit=0"),
+        ("GET", "/v1/history?after=9999-01-01T00:00:00Z"), ("GET", "/v1/history?after=soon"), ("GET", "/v1/doctor?x=1"),
     ],
     "no such path or method": [
         ("GET", "/nothing"), ("GET", "/v1/claims/a/b"), ("POST", "/v1/unknown", [], "{}"), ("OPTIONS", "/v1/claims/c"),
