@@ -31,16 +31,18 @@ class CrashingStore final : public Decorator<Store> {
   }
 };
 
-// Something happens before the commit that `countdown` says.
+// Something happens before the commit that `countdown` says. After `left` more the process is gone.
 class OvertakenStore final : public Decorator<Store> {
  public:
   using Decorator::Decorator;
   int countdown = 0;
+  int left = 1'000;
   std::function<void()> meanwhile;
 
  protected:
   Result<CommitOutcome> do_commit(Transaction transaction) override {
     if (--countdown == 0) meanwhile();
+    if (countdown <= 0 && left-- <= 0) return failure(ErrorCode::unavailable, "crashed");
     return inner_.commit(transaction);
   }
   std::vector<Result<CommitOutcome>> do_commit_each(
@@ -268,6 +270,33 @@ TEST_F(LogLifeNumber, TwoRemovalsAtOnceHarmNeitherEachOtherNorTheNextLog) {
     clock_.advance(logs::kLifeKept);
     EXPECT_EQ(testing::items_in(*memory_), 0U) << step;
     if (overtaken.countdown > 0) break;
+  }
+}
+
+// All that the slow one still writes must be gone before the end of the old log is.
+TEST_F(LogLifeNumber, ARemovalThatIsOvertakenAndCrashesDoesNotBringTheOldLogBack) {
+  bool crashed = true;
+  for (int left = 0; crashed; ++left) {
+    fill_and_close(log_);
+    OvertakenStore overtaken(*memory_);
+    overtaken.countdown = 1;
+    overtaken.left = left;
+    overtaken.meanwhile = [this] {
+      EXPECT_TRUE(log_.remove("s").has_value());
+      EXPECT_EQ(append({"x"}).first, 1);
+      clock_.advance(30s);
+    };
+    LocalLog slow = log_on(overtaken);
+    crashed = !slow.remove("s").has_value();
+    for (const Duration step : {Duration(1s), logs::kRecordsKept - 30s, Duration(1min)}) {
+      clock_.advance(step);
+      EXPECT_EQ(text(), "1:x") << left;
+      EXPECT_EQ(other_.ends("s").value().next, 2) << left;
+    }
+    ASSERT_TRUE(log_.close("s").value());
+    ASSERT_EQ(log_.remove("s").value(), LogRemoval::removed);
+    clock_.advance(logs::kLifeKept);
+    EXPECT_EQ(testing::items_in(*memory_), 0U) << left;
   }
 }
 
