@@ -95,7 +95,7 @@ Plan<std::optional<StoredRecord>> read_closing(Stream stream, std::int64_t end) 
 }
 
 // From now on the time of the log is over: if this call does not finish the removal, the next one
-// of any kind does.
+// that looks for the log's end does, or a walk through the store.
 Plan<std::monostate> end_time(Stream stream, std::int64_t end) {
   const Time now = co_await store_now();
   std::optional<StoredRecord> closing = co_await read_closing(stream, end);
