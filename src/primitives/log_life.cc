@@ -36,8 +36,8 @@ Write passing_record(const Stream& stream, const StoredRecord& stored, Time unti
   LogRecord record = stored.record;
   if (record.state == LogRecord::State::batch) record.state = LogRecord::State::trimmed;
   record.events.clear();
-  return put({batch_partition(stream), stored.first}, encode(record), unchanged(stored.version),
-             until);
+  return pinned(put({batch_partition(stream), stored.first}, encode(record),
+                    unchanged(stored.version), until));
 }
 
 // An outcome that is not known fails the call: its repeat finds what was written.
@@ -76,10 +76,10 @@ Plan<std::monostate> let_marks_expire(Stream stream, std::int64_t end, Time unti
   for (int i = 0; i < kMarks; ++i) {
     const auto mark = static_cast<Mark>(i);
     if (mark == Mark::settled) continue;  // Of logs that cannot be removed.
-    writes.push_back(put(mark_key(stream, mark), end, anything(), until));
+    writes.push_back(pinned(put(mark_key(stream, mark), end, anything(), until)));
   }
   if (stream.strategy == LogStrategy::transaction) {
-    writes.push_back(put(head_key(stream), end, anything(), until));
+    writes.push_back(pinned(put(head_key(stream), end, anything(), until)));
   }
   co_await commit_all(std::move(writes));
   co_return std::monostate{};

@@ -16,6 +16,11 @@ static_assert(kLifeKept - kLastPart > kEndKept);
 
 }  // namespace
 
+Write pinned(Write write) {
+  write.pinned = true;
+  return write;
+}
+
 // A number that is about to end is ended at once: if that arrives late, nothing is there any more.
 // Each of these writes may be sent again, because its own arrival makes its guard fail.
 Plan<bool> hold_life(Stream stream, LifeNumber life) {
@@ -36,7 +41,7 @@ Plan<std::monostate> raise_life(Stream stream, std::int64_t next, Recording reco
     if (life.number != stream.life) co_return std::monostate{};
     const Time now = co_await store_now();
     const Guard guard = life.version ? unchanged(life.version) : absent();
-    Write raised = put(life_key(stream), next, guard, later(now, kLifeKept));
+    Write raised = pinned(put(life_key(stream), next, guard, later(now, kLifeKept)));
     const CommitOutcome outcome = co_await commit_recorded(raised, recording);
     if (committed(outcome)) co_return std::monostate{};
     co_await back_off(std::min(tries, 3));

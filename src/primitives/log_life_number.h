@@ -24,6 +24,10 @@ struct LifeNumber {
   Time expiry = kNever;
 };
 
+// What is left of a removed log does not go before its time, even if a store evicts items
+// (docs/hazards.md#h17).
+Write pinned(Write write);
+
 Key life_key(const Stream& stream);
 Plan<LifeNumber> read_life(Stream stream);
 

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "once/effects.h"
+#include "once/memory_store.h"
 #include "primitives/log_fixture.h"
 #include "primitives/log_tidy.h"
 #include "stores/decorators/decorator.h"
@@ -343,6 +344,23 @@ TEST_F(LogLifeNumber, AMarkThatIsRaisedLateDoesNotHideALaterLog) {
   EXPECT_EQ(testing::items_in(*memory_), 0U);
   append({"x"});
   EXPECT_EQ(text(), "1:x");
+}
+
+TEST_F(LogLifeNumber, H17_NeitherItNorTheOldEndMakesWayForOthers) {
+  const auto bounded = open_memory({.max_bytes = 256U << 10}, clock_);
+  LocalLog log = log_on(*bounded);
+  fill_and_remove(log);
+  for (int i = 0; i < 5'000; ++i) {
+    Write flood =
+        put({{"flood", std::to_string(i)}, 0}, Bytes(100, 'x'), anything(), clock_.now() + 24h);
+    flood.version = entropy_.version();
+    ASSERT_TRUE(bounded->commit({&flood, 1}).has_value());
+  }
+  EXPECT_GT(bounded->usage().evicted, 1'000U);
+  const logs::Stream first = logs::stream("default", "s");
+  EXPECT_TRUE(bounded->get(logs::life_key(first)).value().has_value());
+  EXPECT_TRUE(bounded->get(Key{logs::batch_partition(first), 4}).value().has_value());
+  EXPECT_TRUE(bounded->get(logs::mark_key(first, logs::Mark::oldest)).value().has_value());
 }
 
 TEST_F(LogLifeNumber, OneWithoutALogIsEndedByWhoeverTidies) {

@@ -247,11 +247,11 @@ std::string judge_numbers(Simulation& simulation) {
 }
 
 TEST(LogLivesInTheSimulator, H1_NoEventIsLostAndNothingIsLeftHoweverNumbersOfLivesEnd) {
-  expect_holds(600, judge_numbers, kManyWrites);
+  expect_holds(400, judge_numbers, kManyWrites);
 }
 
 TEST(LogLivesInTheSimulator, H1_NumbersOfLivesEndWhereOneWriteIsAllThereIs) {
-  expect_holds(600, judge_numbers, kOneWrite);
+  expect_holds(400, judge_numbers, kOneWrite);
 }
 
 TEST(LogLivesInTheSimulator, AnAppenderThatDoesNotMakeTheNumberLastLosesEvents) {
