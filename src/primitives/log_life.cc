@@ -157,8 +157,10 @@ Plan<std::int64_t> find_next_life(Stream stream) {
     Stream first = stream;
     first.life = 0;
     const bool left_over = co_await is_left_over(first);
-    const std::int64_t end = left_over ? co_await find_end(first) : 1;
-    if (left_over) co_await let_rest_expire(first, end);
+    if (left_over) {
+      const std::int64_t end = co_await find_end(first);
+      co_await let_rest_expire(first, end);
+    }
   }
   for (int tries = 0; tries < kMostSkipped; ++tries) {
     ++stream.life;
