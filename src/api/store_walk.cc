@@ -69,7 +69,7 @@ bool StoreWalk::look_at_page() {
   const Result<ListPage> page = store_.list({"", cursor_, kWalkedAtOnce});
   if (!page) return false;
   const Time now = store_.now();
-  untidy_homes_.clear();
+  untidy_names_.clear();
   for (const ListPage::Listed& listed : page->items) take(listed, now);
   cursor_ = page->cursor;
   at_end_ = cursor_.empty();
@@ -87,10 +87,12 @@ void StoreWalk::take(const ListPage::Listed& listed, Time now) {
   const Stored one{1, Usage::bytes_of(listed.key, listed.item.value)};
   if (stored != found_.by_name.end()) stored->second += one;
   found_.all += one;
-  if (untidy_homes_.contains(home)) return;
+  // Each strategy has a log of its own.
+  const std::string log = home + '/' + listed.key.partition.part.substr(0, 1);
+  if (untidy_names_.contains(log)) return;
   std::optional<logs::Stream> untidy = logs::untidy_log(listed, now, store_.limits().clock_error);
   if (!untidy) return;
-  untidy_homes_.insert(home);
+  untidy_names_.insert(log);
   untidy_.push_back(std::move(*untidy));
 }
 

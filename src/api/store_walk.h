@@ -53,7 +53,7 @@ class StoreWalk {
   std::string cursor_;
   StoredByNamespace found_;
   std::deque<logs::Stream> untidy_;
-  std::set<std::string> untidy_homes_;  // Of those that this page has put there.
+  std::set<std::string> untidy_names_;  // Of those that this page has put there.
 
   mutable Mutex mutex_;
   std::optional<Time> ended_ ONCE_GUARDED_BY(mutex_);

@@ -14,8 +14,12 @@ namespace {
 
 constexpr Duration kMaxEventTtl = std::chrono::years(10);
 constexpr int kReserveTries = 3;  // Each unknown one leaves a range for heal().
+constexpr int kBeginTries = 20;   // Each but the first after others removed or began the log.
 
-// Far below the day for which the record at an old end is kept, even if its events are trimmed.
+// Far below the day for which the record at an old end is kept, even if its events are trimmed, and
+// below the hour for which the closed end of a removed log is kept. A number of a life that is
+// known here belongs to a log that had a record, so it lasts, or that log was removed: then whoever
+// begins another under an equal number does so more than 30 days later.
 constexpr Duration kKnownEndLife = std::chrono::minutes(5);
 constexpr std::size_t kMaxKnownEnds = 10'000;
 
@@ -231,6 +235,26 @@ Plan<AppendOutcome> append_joined(PendingAppend append, KnownEnds* known) {
   }
 }
 
+// The end of the log that is there now. If it is of another life than the first, the number of that
+// life lasts by now: every append but those at an end that is known from here goes through this.
+Plan<StreamEnd> find_end_to_append(Stream stream) {
+  for (int tries = 0; tries < kBeginTries; ++tries) {
+    if (tries > 0) co_await back_off(tries - 1);
+    const Time now = co_await store_now();
+    StreamEnd end = co_await find_last(stream);
+    stream = end.stream;
+    if (end.closed && end.gone <= now) {
+      // Its time is over: the name begins again.
+      (void)co_await remove(end.stream);
+      continue;
+    }
+    if (end.closed || !end.life) co_return std::move(end);
+    const bool lasts = co_await hold_life(end.stream, *end.life);
+    if (lasts) co_return std::move(end);
+  }
+  co_return failure(ErrorCode::unavailable, "others were always faster");
+}
+
 // Readers and trims remove expired events. On a stream without them, some appends do.
 constexpr std::uint64_t kAppendsPerTrim = 64;
 
@@ -327,13 +351,7 @@ Result<PendingAppend> prepare_append(Stream stream, std::vector<LogEvent> events
 
 Plan<AppendPosition> next_position(const PendingAppend& append) {
   if (append.stream.strategy == LogStrategy::reserve) co_return co_await reserve_range(append);
-  const Time now = co_await store_now();
-  StreamEnd end = co_await find_last(append.stream);
-  if (end.closed && end.gone <= now) {
-    // Its time is over: the name begins again.
-    (void)co_await remove(end.stream);
-    end = co_await find_last(end.stream);
-  }
+  const StreamEnd end = co_await find_end_to_append(append.stream);
   AppendPosition position{end.next, {}, end.stream.life, end.closed};
   if (append.stream.strategy == LogStrategy::conditional) co_return position;
   const Key key = head_key(end.stream);
@@ -392,9 +410,11 @@ class KnownEnds::Streams {
     // Forgetting an end costs one scan, so it does not matter which ones go.
     if (ends_.size() >= kMaxKnownEnds) ends_.clear();
     Known& known = ends_[stream.home];
+    // Lives begin at 0 again when the number of the last one has ended.
+    const bool is_old = later(known.since, kKnownEndLife) <= now;
     const bool is_later =
         stream.life > known.end.life || (stream.life == known.end.life && next > known.end.next);
-    if (is_later) known = {{next, stream.life}, now};
+    if (is_old || is_later) known = {{next, stream.life}, now};
   }
 
  private:

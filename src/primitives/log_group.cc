@@ -265,14 +265,17 @@ Plan<std::monostate> append_whole(Group& group) {
 // The batch ids that the group has written, each pointing to where the record is to be.
 using WrittenIds = std::map<const GroupedAppend*, Version>;
 
-// Members whose id is in use go on alone, where it says.
-Plan<std::monostate> drop_known(Group& group) {
+// Members whose id is in use go on alone, where it says. False, and nothing happens, if that would
+// be by an end that is only believed: the ids may be those of a log that was removed.
+Plan<bool> drop_known(Group& group, bool is_believed) {
   const NamedMembers named(group);
-  if (named.keys.empty()) co_return std::monostate{};
+  if (named.keys.empty()) co_return true;
   const std::span<const Key> wanted = named.keys;
   std::vector<std::optional<Item>> items = co_await get(wanted);
+  const bool is_any = std::ranges::any_of(items, [](const auto& item) { return item.has_value(); });
+  if (is_any && is_believed) co_return false;
   named.drop_known(group, std::move(items));
-  co_return std::monostate{};
+  co_return true;
 }
 
 // Points the id of each placed member to the record at `at`. Those whose id another has written
@@ -376,7 +379,12 @@ Plan<FirstPosition> try_in_steps(Group& group, FirstPosition at, Race& race, Wri
 Plan<std::monostate> append_by_one_write(Group& group) {
   FirstPosition at = co_await first_position(group.any(), group.known());
   (void)group.live_in(at.position.life);
-  co_await drop_known(group);
+  const bool dropped = co_await drop_known(group, !at.looked_up);
+  if (!dropped) {
+    at = co_await look_up_end(group);
+    (void)group.live_in(at.position.life);
+    (void)co_await drop_known(group, false);
+  }
   Race race;
   WrittenIds ids;
   for (;;) {
@@ -384,7 +392,7 @@ Plan<std::monostate> append_by_one_write(Group& group) {
     group.drop_late(now);
     if (!group.live_in(at.position.life)) {
       ids.clear();
-      co_await drop_known(group);
+      (void)co_await drop_known(group, false);
     }
     if (at.position.closed) group.answer_all(GroupedAppend::Closed{});
     if (group.empty()) co_return std::monostate{};

@@ -14,7 +14,6 @@ namespace once::logs {
 namespace {
 
 constexpr Duration kShortestIdTtl = 2 * kAttemptLife;  // No attempt outlives its ids.
-constexpr Duration kLongestIdTtl = std::chrono::days(30);
 
 // An id of an event is kept as that of a batch of one event. No batch id begins with a control
 // character.

@@ -93,6 +93,17 @@ TEST_F(LogLife, ARemovedLogBeginsAgainAtOneWithoutItsIds) {
   EXPECT_EQ(text(), "1:y");
 }
 
+TEST_F(LogLife, AnIdOfARemovedLogIsNotBelievedByWhoStillKnowsItsEnd) {
+  testing::LimitedStore store(*memory_, 1);
+  LocalLog log(store, "default", LogStrategy::conditional, clock_, entropy_);
+  ASSERT_FALSE(as<Appended>(log.append("s", events({"a"}), {.batch = "id"})).replayed);
+  ASSERT_TRUE(as<Appended>(log.append("s", events({"a"}), {.batch = "id"})).replayed);
+  ASSERT_TRUE(log_.close("s").value());
+  ASSERT_EQ(log_.remove("s").value(), LogRemoval::removed);
+  EXPECT_FALSE(as<Appended>(log.append("s", events({"a"}), {.batch = "id"})).replayed);
+  EXPECT_EQ(text(), "1:a");
+}
+
 // It knew the end of the first log, and where one write is all there is had written its id there.
 TEST_F(LogLife, H1_AStalledAppenderOfARemovedLogMeetsTheLogThatIsThereNow) {
   append({"a"});

@@ -132,9 +132,10 @@ Plan<bool> free_space(Stream stream, std::int64_t oldest) {
   co_return more || tidied.more;
 }
 
-// The strategy and the life of a partition of records; empty for any other.
+// Of a partition of records, or of the number of a log's life; empty for any other.
 std::optional<Stream> stream_in(const Partition& partition) {
   std::string_view part = partition.part;
+  if (part.ends_with("/l")) part.remove_suffix(2);
   if (part.empty()) return std::nullopt;
   Stream stream{.home = partition.home};
   switch (part.front()) {
@@ -186,6 +187,7 @@ std::optional<Stream> untidy_log(const ListPage::Listed& listed, Time now, Durat
   if (listed.item.expiry != kNever) return std::nullopt;
   std::optional<Stream> stream = stream_in(listed.key.partition);
   if (!stream) return std::nullopt;
+  if (listed.key == life_key(*stream)) return stream;
   const Result<LogRecord> record = decode_log(listed.item.value);
   if (!record) return std::nullopt;
   using State = LogRecord::State;
@@ -196,6 +198,7 @@ std::optional<Stream> untidy_log(const ListPage::Listed& listed, Time now, Durat
 }
 
 Plan<bool> tidy(Stream stream) {
+  co_await end_unused_life(stream);
   stream = co_await current_life(std::move(stream));
   const LogEnds now = co_await ends(stream);
   if (now.oldest == 1) co_return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "primitives/commit_resolved.h"
 #include "primitives/keys.h"
@@ -93,10 +94,19 @@ Key life_key(const Stream& stream) {
   return keys::log_life(stream.home, letter_of(stream.strategy));
 }
 
+Plan<LifeNumber> read_life(Stream stream) {
+  const Key key = life_key(stream);
+  const std::optional<Item> item = co_await get(key);
+  const Result<std::int64_t> number = number_in(item, 0);
+  if (!number) co_return std::unexpected(number.error());
+  if (!item) co_return LifeNumber{};
+  co_return LifeNumber{*number, item->version, item->expiry};
+}
+
 Result<StoredRecord> decode_entry(const Entry& entry) {
   Result<LogRecord> record = decode_log(entry.item.value);
   if (!record) return std::unexpected(std::move(record.error()));
-  return StoredRecord{entry.sort, entry.item.version, std::move(*record)};
+  return StoredRecord{entry.sort, entry.item.version, std::move(*record), entry.item.expiry};
 }
 
 namespace {
@@ -230,28 +240,26 @@ Plan<StreamStart> find_start(Stream stream) {
 }
 
 Plan<Stream> current_life(Stream stream) {
-  const Key key = life_key(stream);
-  const std::optional<Item> item = co_await get(key);
-  const Result<std::int64_t> life = number_in(item, 0);
-  if (!life) co_return std::unexpected(life.error());
-  stream.life = *life;
+  const LifeNumber life = co_await read_life(stream);
+  stream.life = life.number;
   co_return std::move(stream);
 }
 
-// A log that was removed leaves its closed end behind for longer than anyone can believe in it. So
-// where the newest record is not that, and there is one, the log is the current one.
+// A log that was removed leaves its closed end behind for longer than anyone can believe in it, and
+// for longer than its other records. So where the newest record is not that, and there is one, the
+// log is the current one.
 Plan<StreamEnd> find_last(Stream stream) {
+  std::optional<LifeNumber> life;
   for (bool is_current = stream.strategy == LogStrategy::reserve;;) {
     const Range range{.direction = Direction::descending, .limit = 1};
     const std::vector<StoredRecord> newest = co_await read_records(stream, range);
     const bool closed = !newest.empty() && newest.front().record.state == LogRecord::State::closed;
     if ((newest.empty() || closed) && !is_current) {
-      const std::int64_t before = stream.life;
-      stream = co_await current_life(stream);
+      life = co_await read_life(stream);
       is_current = true;
-      if (stream.life != before) continue;
+      if (std::exchange(stream.life, life->number) != life->number) continue;
     }
-    StreamEnd end{.stream = stream, .exists = !newest.empty(), .closed = closed};
+    StreamEnd end{.stream = stream, .exists = !newest.empty(), .closed = closed, .life = life};
     if (!newest.empty()) end.next = newest.front().end();
     if (closed) end.gone = newest.front().record.expires;
     if (stream.strategy != LogStrategy::conditional) end.next = co_await find_end(stream);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "primitives/log_life_number.h"
 #include "primitives/log_record.h"
 
 namespace once::logs {
@@ -21,6 +22,7 @@ struct StoredRecord {
   std::int64_t first = 0;
   Version version;
   LogRecord record;
+  Time expiry = kNever;  // Of the item: other than never only once the log is being removed.
 
   std::int64_t end() const { return first + record.count; }
 };
@@ -67,7 +69,6 @@ struct StreamStart {
 };
 Plan<StreamStart> find_start(Stream stream);
 Plan<Stream> current_life(Stream stream);
-Key life_key(const Stream& stream);
 
 // The first index that cannot be read yet.
 Plan<std::int64_t> find_end(Stream stream);
@@ -80,6 +81,9 @@ struct StreamEnd {
   bool exists = false;
   bool closed = false;
   Time gone = kNever;  // If closed: when the whole log is to be removed.
+
+  // Of the stream, if it had to be read: always where no record is there.
+  std::optional<LifeNumber> life;
 };
 Plan<StreamEnd> find_last(Stream stream);
 

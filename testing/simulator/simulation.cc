@@ -65,6 +65,7 @@ class Simulation::Client {
 struct Simulation::Late {
   std::string sender;
   std::vector<Write> writes;
+  Time due;
 };
 
 Simulation::Simulation(SimulationOptions options)
@@ -110,6 +111,11 @@ bool Simulation::step() {
     perform_late(below(late_.size()));
     return true;
   }
+  const auto overdue = std::ranges::min_element(late_, {}, &Late::due);
+  if (overdue != late_.end() && overdue->due <= next_action()) {
+    perform_late(static_cast<std::size_t>(overdue - late_.begin()));
+    return true;
+  }
   if (Client* client = pick()) {
     act(*client);
     return true;
@@ -117,6 +123,15 @@ bool Simulation::step() {
   if (late_.empty()) return false;
   perform_late(below(late_.size()));
   return true;
+}
+
+// When the first client can continue.
+Time Simulation::next_action() {
+  Time first = kNever;
+  for (const auto& client : clients_) {
+    if (!client->ending) first = std::min(first, client->ready_at);
+  }
+  return first == kNever ? clock_.now() : std::max(first, clock_.now());
 }
 
 // One of the clients that can continue. If all wait, time moves on until the first can.
@@ -176,7 +191,9 @@ Result<CommitOutcome> Simulation::commit(Client& client, std::span<Write> writes
   }
   const auto unknown = failure(ErrorCode::unknown, "simulated: the reply was lost");
   if (chance(options_.fates.lands_late)) {
-    late_.push_back({client.name(), {writes.begin(), writes.end()}});
+    late_.push_back({client.name(),
+                     {writes.begin(), writes.end()},
+                     later(clock_.now(), options_.latest_landing)});
     return unknown;
   }
   Result<CommitOutcome> outcome = store_->commit(writes);

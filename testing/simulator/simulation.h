@@ -38,8 +38,9 @@ struct SimulationOptions {
   Duration max_step = std::chrono::milliseconds(5);  // Time that passes in a step.
   Duration restart_after = std::chrono::seconds(1);  // At most, from a crash to the restart.
   std::size_t max_steps = 100'000;
-  std::size_t writes_per_commit = 0;  // What the store allows; 0 leaves its own limit.
-                                      // With 1 it only scans downwards, as such stores do.
+  std::size_t writes_per_commit = 0;          // What the store allows; 0 leaves its own limit.
+                                              // With 1 it only scans downwards, as such stores do.
+  Duration latest_landing = Duration::max();  // From the sending of a late write.
 };
 
 class Simulation {
@@ -69,6 +70,7 @@ class Simulation {
   struct Late;
 
   bool step();
+  Time next_action();
   Client* pick();
   void act(Client& client);
   void perform(Client& client);
