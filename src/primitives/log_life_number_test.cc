@@ -211,6 +211,8 @@ TEST_F(LogLifeNumber, EveryWayToAppendMakesItLast) {
     BlockingDriver driver(*memory_, clock_, entropy_);
     return driver.run(effects::commit(std::move(request))).has_value();
   });
+  // What is prepared is recorded in a home of its own.
+  if (memory_->limits().one_home_per_commit) return;
   expect_lasts([&] {
     testing::SealingStore sealing(*memory_);
     BlockingDriver driver(sealing, clock_, entropy_);
