@@ -31,7 +31,7 @@ class Latencies {
   static std::size_t bucket_of(std::chrono::nanoseconds length) {
     const auto value = static_cast<std::uint64_t>(std::max<std::int64_t>(length.count(), 0));
     if (value < 8) return value;
-    const auto shift = static_cast<unsigned>(std::bit_width(value)) - 4;
+    const std::size_t shift = static_cast<std::size_t>(std::bit_width(value)) - 4;
     return (shift + 1) * 8 + ((value >> shift) & 7U);
   }
 

@@ -24,7 +24,7 @@ class PostgresFaults : public PostgresTest {
     direct_ = open();
   }
 
-  PostgresOptions through_relay(Duration timeout = std::chrono::seconds(20)) const {
+  PostgresOptions through_relay(Duration timeout = std::chrono::seconds(60)) const {
     PostgresOptions options = this->options(timeout);
     options.connection =
         "postgres://once@127.0.0.1:" + std::to_string(relay_->port()) + "/postgres";
@@ -117,7 +117,7 @@ TEST_F(PostgresFaults, NoCallOutlastsItsTimeWhenNothingComesBack) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(code_of(hasty->get(key_at("k"))), ErrorCode::unavailable);
   EXPECT_FALSE(commit_one(*hasty, fresh(add(key_at("n"), 1))).has_value());
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
 TEST_F(PostgresFaults, ABackendThatWasEndedWhileItWasIdleIsNoticedBeforeItIsUsed) {
@@ -133,12 +133,12 @@ TEST_F(PostgresFaults, NothingIsLostOrDoneTwiceWhenBackendsAreEndedInTheMiddle) 
 }
 
 TEST_F(PostgresFaults, ACommitThatIsCancelledByATimeoutOfTheServerIsSentAgain) {
-  PostgresOptions hasty = options(std::chrono::seconds(5));
+  PostgresOptions hasty = options(std::chrono::seconds(20));
   hasty.connection += "?options=-cstatement_timeout%3D500";
   const auto store = open(hasty);
   ASSERT_TRUE(wins(commit_one(*store, fresh(put(key_at("k"), Bytes("v"), absent())))));
   server_->psql("create function " + schema_ +
-                ".slow() returns trigger language plpgsql as $$ begin perform pg_sleep(9); return "
+                ".slow() returns trigger language plpgsql as $$ begin perform pg_sleep(60); return "
                 "new; end $$; create trigger slow before insert on " +
                 schema_ + ".items for each row execute function " + schema_ + ".slow()");
   EXPECT_EQ(code_of(commit_one(*store, fresh(add(key_at("n"), 1)))), ErrorCode::unavailable);
@@ -151,7 +151,7 @@ TEST_F(PostgresFaults, WhatFailsAtTheEndOfItsTransactionWasNotCommitted) {
                 "errcode = '40001'; end $$; create constraint trigger refuse after insert on " +
                 schema_ + ".items deferrable initially deferred for each row execute function " +
                 schema_ + ".refuse()");
-  const auto hasty = open(options(std::chrono::seconds(5)));
+  const auto hasty = open(options(std::chrono::seconds(20)));
   EXPECT_EQ(code_of(commit_one(*hasty, fresh(add(key_at("n"), 1)))), ErrorCode::unavailable);
   EXPECT_EQ(direct_->get(key_at("n")).value(), std::nullopt);
 }

@@ -93,7 +93,7 @@ class HeldRow {
 };
 
 TEST_F(PostgresGroups, H37_ARowThatAnotherTransactionHoldsHoldsUpItsCommitOnly) {
-  const auto hasty = open(options(std::chrono::seconds(5)));
+  const auto hasty = open(options(std::chrono::seconds(30)));
   const Write held = fresh(put(key_at("held"), Bytes("v"), absent()));
   ASSERT_TRUE(wins(commit_one(*hasty, held)));
   const HeldRow row(*server_, schema_, "held");

@@ -19,7 +19,7 @@ class PostgresOpening : public PostgresTest {
     return store ? "" : std::string(name_of(store.error().code)) + ": " + store.error().message;
   }
   PostgresOptions as(const std::string& role) const {
-    PostgresOptions options = this->options(std::chrono::seconds(5));
+    PostgresOptions options = this->options();
     options.connection = server_->connection(role);
     return options;
   }

@@ -30,7 +30,8 @@ class PostgresTest : public ::testing::Test {
     return server;
   }
 
-  PostgresOptions options(Duration timeout = std::chrono::seconds(20)) const {
+  // A fifth of it is the time of an attempt. On a busy machine a put took more than four seconds.
+  PostgresOptions options(Duration timeout = std::chrono::seconds(60)) const {
     return {.connection = server_->connection(), .schema = schema_, .timeout = timeout};
   }
   std::unique_ptr<PostgresStore> open(const PostgresOptions& options) const {
