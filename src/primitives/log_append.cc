@@ -18,8 +18,8 @@ constexpr int kBeginTries = 20;   // Each but the first after others removed or 
 
 // Far below the day for which the record at an old end is kept, even if its events are trimmed, and
 // below the hour for which the closed end of a removed log is kept. A number of a life that is
-// known here belongs to a log that had a record, so it lasts, or that log was removed: then whoever
-// begins another under an equal number does so more than 30 days later.
+// known here belongs to a log that had a record, so it lasts, or that log was removed: then the
+// next log under an equal number begins more than 30 days later.
 constexpr Duration kKnownEndLife = std::chrono::minutes(5);
 constexpr std::size_t kMaxKnownEnds = 10'000;
 

@@ -2,7 +2,7 @@
 // partition of the log, so that what was sent to a removed one meets nothing (docs/hazards.md#h1).
 //
 // An integer that is there only while it matters. A removal writes it, to end when nothing of the
-// removed log is left; then the name begins at 0 again. Whoever appends makes it last first.
+// removed log is left; then the name begins at 0 again. An append first makes it last.
 #pragma once
 
 #include <cstdint>

@@ -19,8 +19,8 @@ std::optional<Stream> untidy_log(const ListPage::Listed& listed, Time now, Durat
 // of it. True if another call would free more now.
 Plan<bool> tidy(Stream stream);
 
-// Lets the number of a log's life end if it lasts and there is no log: after a crash of whoever was
-// about to begin it, or of an earlier version.
+// Lets the number of a log's life end if it lasts and there is no log: an append crashed before it
+// began one, or an earlier version left the number.
 Plan<std::monostate> end_unused_life(Stream stream);
 
 }  // namespace once::logs
